@@ -37,9 +37,8 @@ app::PluginAccess plugin_access(const std::string& plugin_dir) {
   };
   access.try_out = [library](const config::Configuration& configuration) {
     SymbolTable symbols;
-    std::vector<std::string> complaints;
-    app::SinglePass::make(symbols, configuration, *library, complaints);
-    return complaints;
+    const auto made = app::SinglePass::make(symbols, configuration, *library);
+    return made.ok() ? text::Diagnostics() : made.error();
   };
   return access;
 }

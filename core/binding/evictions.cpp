@@ -13,6 +13,37 @@ namespace berth::binding {
 
 using cluster::is_gone;
 
+bool EvictionsUnderWay::evicting(std::string_view uid) {
+  model::PodPtr last;
+  {
+    const Lock lock(mutex_);
+    const auto at = runs_.find(uid);
+    if (at == runs_.end()) return false;
+    last = at->second.second;
+  }
+  if (last == nullptr) return true;
+  const model::PodPtr now = lookup_(*last);
+  return now != nullptr && now->uid == last->uid && !now->deleting;
+}
+
+void EvictionsUnderWay::begin(const model::Uid& preemptor) {
+  const Lock lock(mutex_);
+  auto& [runs, last] = runs_[preemptor.text()];
+  ++runs;
+  last.reset();
+}
+
+void EvictionsUnderWay::reach_last(const model::Uid& preemptor, const model::PodPtr& victim) {
+  const Lock lock(mutex_);
+  if (const auto at = runs_.find(preemptor.text()); at != runs_.end()) at->second.second = victim;
+}
+
+void EvictionsUnderWay::end(const model::Uid& preemptor) {
+  const Lock lock(mutex_);
+  const auto at = runs_.find(preemptor.text());
+  if (at != runs_.end() && --at->second.first == 0) runs_.erase(at);
+}
+
 /// Lets functions in until it is closed; closing waits for those inside.
 class Evictions::Entrance {
  public:
@@ -67,12 +98,7 @@ void Evictions::start(EvictionOrder order) {
                                                              {"node", order.node},
                                                              {"numVictims", victim_count},
                                                              {"numVictimsToDelete", order.victims.size()}});
-  {
-    const Lock lock(mutex_);
-    auto& [runs, last] = under_way_[order.preemptor->uid];
-    ++runs;
-    last.reset();
-  }
+  parts_.under_way.begin(order.preemptor->uid);
   auto run = std::make_shared<Run>();
   run->order = std::move(order);
   parts_.executor.post(while_alive([this, run] { end_nominations(run); }));
@@ -107,19 +133,6 @@ Status Evictions::carry_out(EvictionOrder order, std::chrono::milliseconds limit
     return Error{fmt::format("evictions on node {} took longer than {} ms", run->order.node, limit.count())};
   const Lock lock(run->mutex);
   return run->error.empty() ? Status(Unit{}) : Status(Error{run->error});
-}
-
-bool Evictions::evicting(std::string_view uid) {
-  model::PodPtr last;
-  {
-    const Lock lock(mutex_);
-    const auto at = under_way_.find(uid);
-    if (at == under_way_.end()) return false;
-    last = at->second.second;
-  }
-  if (last == nullptr) return true;
-  const model::PodPtr now = parts_.lookup(*last);
-  return now != nullptr && now->uid == last->uid && !now->deleting;
 }
 
 template <typename Item, typename Write>
@@ -165,11 +178,7 @@ void Evictions::evict_all_but_last(const RunPtr& run) {
 
 void Evictions::evict_last(const RunPtr& run) {
   const model::PodPtr victim = run->order.victims.back();
-  {
-    const Lock lock(mutex_);
-    if (const auto at = under_way_.find(run->order.preemptor->uid.text()); at != under_way_.end())
-      at->second.second = victim;
-  }
+  parts_.under_way.reach_last(run->order.preemptor->uid, victim);
   evict(run, victim, [this, run](const Status& status) {
     if (!status.ok()) run->failed = true;
     finish(run);
@@ -177,17 +186,12 @@ void Evictions::evict_last(const RunPtr& run) {
 }
 
 void Evictions::finish(const RunPtr& run) {
-  const std::string uid = run->order.preemptor->uid.text();
-  {
-    const Lock lock(mutex_);
-    const auto at = under_way_.find(uid);
-    if (at != under_way_.end() && --at->second.first == 0) under_way_.erase(at);
-  }
+  parts_.under_way.end(run->order.preemptor->uid);
   observe::V(2).info(
       "Async Preemption finished completely",
       {{"preemptor", *run->order.preemptor}, {"node", run->order.node}, {"result", run->failed ? "error" : "success"}});
   if (parts_.on_ended) parts_.on_ended(run->order, run->failed);
-  if (run->failed) parts_.activation.activate(uid);
+  if (run->failed) parts_.activation.activate(run->order.preemptor->uid.text());
 }
 
 void Evictions::evict(const RunPtr& run, const model::PodPtr& victim, std::function<void(Status)> done) {

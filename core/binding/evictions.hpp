@@ -30,12 +30,37 @@ struct EvictionOrder {
   std::int64_t began_ns = 0;  // monotonic, for who hears of the end
 };
 
+/// The preemptors whose evictions are under way.
+///
+/// Place:    Evictions writes it; plugins ask it through the preemption service. It is there before them.
+/// Threads:  any; evicting() may be called under the queue's lock and takes that of the cluster's store.
+class EvictionsUnderWay final : public framework::EvictionsPort {
+ public:
+  /// lookup: the pod as the cluster has it now.
+  explicit EvictionsUnderWay(queue::PodLookup lookup) : lookup_(std::move(lookup)) {}
+
+  /// True while evictions for the pod are under way: once only the last one is left, until the cluster shows that
+  /// victim as terminating or gone.
+  bool evicting(std::string_view uid) override;
+
+  void begin(const model::Uid& preemptor);
+  /// Only that victim is left.
+  void reach_last(const model::Uid& preemptor, const model::PodPtr& victim);
+  void end(const model::Uid& preemptor);
+
+ private:
+  const queue::PodLookup lookup_;
+  Mutex mutex_;  // a leaf
+  std::map<std::string, std::pair<std::uint32_t, model::PodPtr>, std::less<>> runs_
+      GUARDED_BY(mutex_);  // by uid: runs, last victim
+};
+
 /// What evictions work with. All outlive them.
 struct EvictionParts {
   Executor& executor;
   cluster::ClusterWriter& writer;
   framework::ActivationPort& activation;
-  queue::PodLookup lookup;  // the pod as the cluster has it now
+  EvictionsUnderWay& under_way;
   /// Ends the attempt of a pod that is on its way to a node: it needs no write then. False when it is too late for
   /// that.
   std::function<bool(std::string_view uid, model::PluginIndex by, const std::string& plugin)> stop_binding;
@@ -44,34 +69,29 @@ struct EvictionParts {
 };
 
 /// Carries out preemptions, beside the scheduling loop: ends outranked nominations, then evicts all victims but the
-/// last, then the last. Meanwhile the preemptor counts as evicting(), and a gate keeps it out of the active queue,
+/// last, then the last. Meanwhile the preemptor counts as evicting, and a gate keeps it out of the active queue,
 /// because trying it before its room is free would find nothing.
 ///
-/// Place:   the scheduling loop calls start() before it hands the failed attempt on;
-///          plugins ask evicting() through the preemption service.
+/// Place:   the scheduling loop calls start() before it hands the failed attempt on.
 /// Threads: start() from the scheduling loop;
 ///          the rest runs where writes end.
-///          Synchronises itself; evicting() may be called under the queue's lock and takes that of the cluster's store.
 /// Failure: a write that fails ends the preemption,
 ///          and the preemptor is tried again at once.
 ///          A victim that is gone already is no failure.
 /// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/executor.go.
-class Evictions final : public framework::EvictionsPort {
+class Evictions {
  public:
   explicit Evictions(EvictionParts parts);
   /// Waits for what runs at the moment; writes that end later are ignored.
-  ~Evictions() override;
+  ~Evictions();
   Evictions(const Evictions&) = delete;
   Evictions& operator=(const Evictions&) = delete;
 
   void start(EvictionOrder order);
   /// The same in the caller's time, as with SchedulerAsyncPreemption=false: evicts all victims at once, then ends
   /// outranked nominations, and waits for both, at most that long. The error of a victim that could not be evicted.
-  /// The preemptor does not count as evicting() meanwhile. Requires: writes end on other threads, or at once.
+  /// The preemptor does not count as evicting meanwhile. Requires: writes end on other threads, or at once.
   Status carry_out(EvictionOrder order, std::chrono::milliseconds limit);
-  /// True while evictions for the pod are under way: once only the last one is left, until the cluster shows that
-  /// victim as terminating or gone.
-  bool evicting(std::string_view uid) override;
 
  private:
   struct Run;
@@ -94,9 +114,6 @@ class Evictions final : public framework::EvictionsPort {
   class Entrance;
   const EvictionParts parts_;
   const std::shared_ptr<Entrance> entrance_;
-  Mutex mutex_;  // a leaf
-  std::map<std::string, std::pair<std::uint32_t, model::PodPtr>, std::less<>> under_way_
-      GUARDED_BY(mutex_);  // by uid: runs, last victim
 };
 
 }  // namespace berth::binding

@@ -4,9 +4,7 @@
 
 namespace berth::cache {
 
-void PodGroups::put(const model::PodPtr& pod) {
-  if (!name_of_) return;
-  const std::string name = name_of_(*pod);
+void PodGroups::put(const model::PodPtr& pod, std::string_view name) {
   const Lock lock(mutex_);
   const auto place = places_.find(pod->uid);
   if (name.empty()) return take_out(place);
@@ -18,7 +16,6 @@ void PodGroups::put(const model::PodPtr& pod) {
 }
 
 void PodGroups::remove(const model::Pod& pod) {
-  if (!name_of_) return;
   const Lock lock(mutex_);
   take_out(places_.find(pod.uid));
 }

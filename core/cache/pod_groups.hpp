@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -22,19 +21,15 @@ inline std::string group_key(const model::Pod& pod, std::string_view name) { ret
 ///
 /// Its place: ingest writes what the API server said; the group cycle and plugins that count members read it.
 ///
-/// Threads:   synchronises itself (one mutex, leaf of the lock order). `name_of` is called without it, from any thread.
+/// Threads:   synchronises itself (one mutex, leaf of the lock order).
 class PodGroups {
  public:
-  /// The pod's group within its namespace; empty: none. A pure function of the pod.
-  using NameOf = std::function<std::string(const model::Pod& pod)>;
-
-  /// Without `name_of` there are no groups, and keeping them costs nothing.
-  explicit PodGroups(NameOf name_of = {}) : name_of_(std::move(name_of)) {}
+  PodGroups() = default;
   PodGroups(const PodGroups&) = delete;
   PodGroups& operator=(const PodGroups&) = delete;
 
-  /// The pod is there, or changed. `name_of` is asked once.
-  void put(const model::PodPtr& pod);
+  /// The pod is there, or changed. `name`: of its group within its namespace; empty: it is in none.
+  void put(const model::PodPtr& pod, std::string_view name);
   void remove(const model::Pod& pod);
 
   /// In order of uid. `ns` and `name` as the pods say.
@@ -48,7 +43,6 @@ class PodGroups {
 
   void take_out(Places::iterator place) REQUIRES(mutex_);
 
-  const NameOf name_of_;
   mutable Mutex mutex_;
   Groups groups_ GUARDED_BY(mutex_);
   Places places_ GUARDED_BY(

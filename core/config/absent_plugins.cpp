@@ -17,17 +17,18 @@
 namespace berth::config {
 namespace {
 
-FieldCondition read_condition(Fields& fields, const Source& source) {
-  FieldCondition condition;
+model::FieldCondition read_condition(Fields& fields, const Source& source) {
+  model::FieldCondition condition;
   if (!fields.read("field", condition.path)) source.report(fields.place_of("field"), "Required value");
   std::string equals;
   if (fields.read("equals", equals)) condition.equals = std::move(equals);
   return condition;
 }
 
-FieldNeed read_need(const text::Value& value, const std::string& path, const Source& source) {
+model::FieldNeed read_need(const text::Value& value, const std::string& path, const std::string& plugin,
+                           const Source& source) {
   Fields fields(source, value, path);
-  FieldNeed need;
+  model::FieldNeed need{plugin, {}};
   const text::Value* all = fields.sequence("allOf");
   if (all == nullptr) {
     need.all_of.push_back(read_condition(fields, source));
@@ -69,7 +70,7 @@ AbsentPlugin read_plugin(const text::Value& value, std::string path, const Sourc
   if (const text::Value* needs = fields.sequence("needs"))
     for (std::size_t i = 0; i < needs->elements().size(); ++i)
       plugin.needs.push_back(
-          read_need(needs->elements()[i], fmt::format("{}[{}]", fields.path_of("needs"), i), source));
+          read_need(needs->elements()[i], fmt::format("{}[{}]", fields.path_of("needs"), i), plugin.name, source));
   if (!plugin.needs.empty() && plugin.reason.empty()) source.report(fields.place_of("reason"), "Required value");
   return plugin;
 }

@@ -1,28 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "config/plugin_catalog.hpp"
+#include "model/field_need.hpp"
 #include "text/diagnostics.hpp"
 
 namespace berth::config {
-
-/// One pod field. `path` descends by '.', and "[]" after a name means "in any element": "spec.volumes[].rbd".
-/// Present means: there, and neither null, "" nor []. With `equals`, the scalar's text must be that as well.
-struct FieldCondition {
-  std::string path;
-  std::optional<std::string> equals;
-};
-
-/// A pod needs the plugin when all conditions hold: decode/field_need.hpp judges that.
-struct FieldNeed {
-  std::vector<FieldCondition> all_of;
-};
 
 /// A plugin of upstream's default profile, or of those that feature gates add to it, that berth does not have. It may stand in a profile without being loaded;
 /// there it answers Skip at preFilter and preScore, passes every filter, scores 0 where score is asked without a
@@ -31,7 +19,7 @@ struct FieldNeed {
 struct AbsentPlugin {
   std::string name;
   PointSet points = 0;
-  std::vector<FieldNeed> needs;
+  std::vector<model::FieldNeed> needs;
   std::string reason;  // "pod needs devices to be allocated, and berth has no … plugin yet"
   /// Where upstream's plugin fails because its preFilter was switched off: the error text of its filter and of its
   /// score; empty when it has none.

@@ -71,10 +71,8 @@ void FilterPass::note_failures(cache::Slot first) {
 framework::NodeVerdict FilterPass::judge_with(framework::CycleContext& context, cache::Slot slot,
                                               const Filters& filters, const std::vector<model::PodPtr>& others) {
   preemption::WhatIf with_them(context, blocks_, slot, filters);
-  for (const model::PodPtr& pod : others) {
-    const std::string error = with_them.add(*pod);
-    if (!error.empty()) break;  // judge() reports it
-  }
+  for (const model::PodPtr& pod : others)
+    if (!with_them.add(*pod).ok()) break;  // judge() reports it
   return with_them.judge();
 }
 

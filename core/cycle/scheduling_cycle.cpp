@@ -43,11 +43,11 @@ void Rejection::drop_evictions() {
 }
 
 SchedulingCycle::SchedulingCycle(framework::Framework& framework, cache::ClusterCache& cache, cache::Snapshot& snapshot,
-                                 Nominations nominations, CycleOptions options, CycleParts parts)
+                                 queue::Nominations& nominations, CycleOptions options, CycleParts parts)
     : framework_(framework),
       cache_(cache),
       snapshot_(snapshot),
-      nominations_(std::move(nominations)),
+      nominations_(nominations),
       options_(options),
       blocks_(snapshot),
       filter_pass_(snapshot, blocks_, options.check_all_filters),
@@ -537,7 +537,7 @@ Attempt SchedulingCycle::take(framework::CyclePool::Handle context, const Chosen
 Outcome SchedulingCycle::permit(Placement placement) {
   framework::CycleContext& context = placement.reservation.context();
   const observe::PodBreadcrumb breadcrumb(context.pod()->ns, context.pod()->name);
-  nominations_.placed(*context.pod());
+  nominations_.remove_nomination(*context.pod());
   framework::PermitResult permit = framework::run_permit(context, placement.reservation.slot());
   if (!permit.verdict.success() && permit.verdict.code != Code::wait) {
     give_back(std::move(placement));

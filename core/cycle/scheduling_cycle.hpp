@@ -125,7 +125,7 @@ struct CycleParts {
 class SchedulingCycle {
  public:
   SchedulingCycle(framework::Framework& framework, cache::ClusterCache& cache, cache::Snapshot& snapshot,
-                  Nominations nominations, CycleOptions options, CycleParts parts = {});
+                  queue::Nominations& nominations, CycleOptions options, CycleParts parts = {});
 
   Outcome run(const model::PodPtr& pod, std::uint64_t pod_class);
 
@@ -212,7 +212,7 @@ class SchedulingCycle {
   framework::Framework& framework_;
   cache::ClusterCache& cache_;
   cache::Snapshot& snapshot_;
-  const Nominations nominations_;
+  queue::Nominations& nominations_;
   const CycleOptions options_;
   framework::NodeBlocks blocks_;
   FilterPass filter_pass_;

@@ -16,10 +16,10 @@ bool is_set(const text::Value& value) noexcept {
 
 }  // namespace
 
-FieldNeeds::FieldNeeds(std::vector<FieldNeed> needs) {
-  for (FieldNeed& need : needs) {
+FieldNeeds::FieldNeeds(std::vector<model::FieldNeed> needs) {
+  for (model::FieldNeed& need : needs) {
     Need out{std::move(need.plugin), need.all_of.empty() ? std::string() : need.all_of.front().path, {}};
-    for (FieldTest& test : need.all_of) {
+    for (model::FieldCondition& test : need.all_of) {
       Test steps{{}, std::move(test.equals)};
       for (std::size_t at = 0; at <= test.path.size();) {
         const std::size_t end = std::min(test.path.find('.', at), test.path.size());

@@ -28,7 +28,7 @@ using Decoded = std::variant<model::PodPtr, model::NodePtr, model::ObjectPtr>;
 
 struct DecodeOptions {
   /// Fields that only a plugin which berth does not have could honour; fills PodSpec::unsupported.
-  std::vector<FieldNeed> needs = {};
+  std::vector<model::FieldNeed> needs = {};
   /// Resources beyond the known kinds that plugins watch, as "example.com/v1/widgets"; their objects are decoded
   /// too.
   std::vector<std::string> watched = {};

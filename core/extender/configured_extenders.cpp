@@ -9,33 +9,42 @@
 
 namespace berth::extender {
 
-std::unique_ptr<ConfiguredExtenders> ConfiguredExtenders::make(const config::Configuration& configuration,
-                                                               SymbolTable& symbols,
-                                                               std::function<void(bool waits)> on_wait,
-                                                               std::vector<std::string>& complaints) {
-  if (configuration.extenders.empty()) return nullptr;
-  std::unique_ptr<ConfiguredExtenders> made(new ConfiguredExtenders);
-  const extender::HttpExtender::Parts parts{made->io_,
-                                            made->clock_,
-                                            symbols,
-                                            process_environment(),
-                                            user_agent(),
-                                            std::make_shared<extender::NodeBodies>(),
-                                            configuration.legacy.max_node_score == extender::k_extender_score_max};
-  std::vector<std::unique_ptr<extender::Extender>> extenders;
-  const std::size_t complaints_before = complaints.size();
+Result<std::unique_ptr<ConfiguredExtenders>, text::Diagnostics> ConfiguredExtenders::make(
+    const config::Configuration& configuration, SymbolTable& symbols, std::function<void(bool waits)> on_wait) {
+  if (configuration.extenders.empty()) return std::unique_ptr<ConfiguredExtenders>();
+  text::Diagnostics diagnostics;
+  std::unique_ptr<ConfiguredExtenders> made(
+      new ConfiguredExtenders(configuration, symbols, std::move(on_wait), diagnostics));
+  if (!diagnostics.empty()) return diagnostics;
+  return made;
+}
+
+ConfiguredExtenders::ConfiguredExtenders(const config::Configuration& configuration, SymbolTable& symbols,
+                                         std::function<void(bool waits)> on_wait, text::Diagnostics& diagnostics)
+    : io_(1),
+      all_(those_of(configuration, symbols, diagnostics), configuration.legacy.max_node_score, std::move(on_wait)) {}
+
+/// Those that can be used. Requires: clock and I/O threads are there.
+std::vector<std::unique_ptr<Extender>> ConfiguredExtenders::those_of(const config::Configuration& configuration,
+                                                                     SymbolTable& symbols,
+                                                                     text::Diagnostics& diagnostics) {
+  const HttpExtender::Parts parts{io_,
+                                  clock_,
+                                  symbols,
+                                  process_environment(),
+                                  user_agent(),
+                                  std::make_shared<NodeBodies>(),
+                                  configuration.legacy.max_node_score == k_extender_score_max};
+  std::vector<std::unique_ptr<Extender>> extenders;
   for (const config::Extender& extender : configuration.extenders) {
-    Result<std::unique_ptr<extender::HttpExtender>> one = extender::HttpExtender::make(extender, parts);
+    Result<std::unique_ptr<HttpExtender>> one = HttpExtender::make(extender, parts);
     if (one.ok())
       extenders.push_back(std::move(*one));
     else
-      complaints.push_back(fmt::format("{}: extender {} cannot be used: {}", extender.where,
-                                       url_without_password(extender.url_prefix), one.error().message));
+      diagnostics.add(fmt::format("{}: extender {} cannot be used: {}", extender.where,
+                                  url_without_password(extender.url_prefix), one.error().message));
   }
-  if (complaints.size() != complaints_before) return nullptr;
-  made->all_ = std::make_unique<extender::Extenders>(std::move(extenders), configuration.legacy.max_node_score,
-                                                     std::move(on_wait));
-  return made;
+  return extenders;
 }
 
 }  // namespace berth::extender

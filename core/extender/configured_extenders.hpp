@@ -2,13 +2,14 @@
 #pragma once
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/result.hpp"
 #include "config/profile.hpp"
 #include "extender/extenders.hpp"
 #include "net/io_threads.hpp"
+#include "text/diagnostics.hpp"
 
 namespace berth::extender {
 
@@ -16,20 +17,22 @@ namespace berth::extender {
 /// Lifetime: outlives the scheduler. Threads: as framework::Extenders.
 class ConfiguredExtenders {
  public:
-  /// Null when none is configured, and, with complaints, when one cannot be used. `on_wait`: as framework::Extenders.
-  static std::unique_ptr<ConfiguredExtenders> make(const config::Configuration& configuration, SymbolTable& symbols,
-                                                   std::function<void(bool waits)> on_wait,
-                                                   std::vector<std::string>& complaints);
+  /// Null when none is configured. Fails when some cannot be used. `on_wait`: as framework::Extenders.
+  static Result<std::unique_ptr<ConfiguredExtenders>, text::Diagnostics> make(
+      const config::Configuration& configuration, SymbolTable& symbols, std::function<void(bool waits)> on_wait);
 
-  extender::Extenders& all() noexcept { return *all_; }
-  const extender::Extenders& all() const noexcept { return *all_; }
+  extender::Extenders& all() noexcept { return all_; }
+  const extender::Extenders& all() const noexcept { return all_; }
 
  private:
-  ConfiguredExtenders() : io_(1) {}
+  ConfiguredExtenders(const config::Configuration& configuration, SymbolTable& symbols,
+                      std::function<void(bool waits)> on_wait, text::Diagnostics& diagnostics);
+  std::vector<std::unique_ptr<Extender>> those_of(const config::Configuration& configuration, SymbolTable& symbols,
+                                                  text::Diagnostics& diagnostics);
 
-  SystemClock clock_;
+  const SystemClock clock_;
   net::IoThreads io_;
-  std::unique_ptr<extender::Extenders> all_;
+  extender::Extenders all_;
 };
 
 }  // namespace berth::extender

@@ -269,8 +269,8 @@ Result<std::vector<Chosen>> resolve(const Extender& extender, const Extender::By
 
 }  // namespace
 
-std::string Extenders::review(const model::Pod& preemptor, std::vector<preemption::Candidate>& candidates,
-                              const framework::Host& host) {
+Status Extenders::review(const model::Pod& preemptor, std::vector<preemption::Candidate>& candidates,
+                         const framework::Host& host) {
   std::vector<Chosen> chosen;
   for (const preemption::Candidate& candidate : candidates)
     chosen.push_back({candidate.slot, candidate.victims, candidate.violations});
@@ -285,13 +285,13 @@ std::string Extenders::review(const model::Pod& preemptor, std::vector<preemptio
     Result<std::vector<Chosen>> resolved =
         answered.ok() ? resolve(*extender, *answered, host) : Result<std::vector<Chosen>>(answered.error());
     const std::string error = resolved.ok() ? std::string() : resolved.error().message;
-    if (!error.empty() && (!extender->ignorable() || is_cancelled())) return error;
+    if (!error.empty() && (!extender->ignorable() || is_cancelled())) return Error{error};
     if (extender->ignorable()) note(*extender, error);
     if (!error.empty()) continue;
     chosen = std::move(*resolved);
     changed = true;
   }
-  if (!changed) return {};
+  if (!changed) return Unit{};
   candidates.clear();
   const auto index = host.snapshot.order_index();
   std::sort(chosen.begin(), chosen.end(),
@@ -302,7 +302,7 @@ std::string Extenders::review(const model::Pod& preemptor, std::vector<preemptio
     candidate.victims = std::move(one.victims);
     candidate.violations = static_cast<std::uint32_t>(std::clamp<std::int64_t>(one.violations, 0, UINT32_MAX));
   }
-  return {};
+  return Unit{};
 }
 
 }  // namespace berth::extender

@@ -73,8 +73,8 @@ class Extenders {
   /// that every extender gave.
   Result<std::vector<Score>> prioritize(const model::Pod& pod, Slots nodes, const framework::Host& host);
   /// As preemption::CandidateReview.
-  std::string review(const model::Pod& preemptor, std::vector<preemption::Candidate>& candidates,
-                     const framework::Host& host);
+  Status review(const model::Pod& preemptor, std::vector<preemption::Candidate>& candidates,
+                const framework::Host& host);
 
   /// Ends the wait under way, and every later one at once: the attempt fails. Bindings are not touched.
   void cancel() noexcept;

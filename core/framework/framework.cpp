@@ -16,7 +16,7 @@ using config::Point;
 class ProfileBuilder {
  public:
   ProfileBuilder(const config::Profile& profile, const std::vector<PluginSource>& sources, Host& host,
-                 ProfileRuntime& out, std::vector<Framework::Refusal>& refusals)
+                 ProfileRuntime& out, Refusals& refusals)
       : profile_(profile), sources_(sources), host_(host), out_(out), refusals_(refusals) {}
 
   std::vector<PluginInstance*> list(Point point) {
@@ -53,7 +53,7 @@ class ProfileBuilder {
   const std::vector<PluginSource>& sources_;
   Host& host_;
   ProfileRuntime& out_;
-  std::vector<Framework::Refusal>& refusals_;
+  Refusals& refusals_;
   std::set<std::string> refused_;
 };
 
@@ -78,7 +78,7 @@ std::vector<AbsentRuntime> absent_plugins(const config::Profile& profile, const 
   return found;
 }
 
-PluginInstance* group_policy(const ProfileRuntime& profile, std::vector<Framework::Refusal>& refusals) {
+PluginInstance* group_policy(const ProfileRuntime& profile, Refusals& refusals) {
   PluginInstance* found = nullptr;
   for (const auto& plugin : profile.instances) {
     if (plugin->group == nullptr) continue;
@@ -115,30 +115,11 @@ PodFields class_fields(const ProfileRuntime& profile) {
   return fields;
 }
 
-}  // namespace
-
-Framework::Framework(FrameworkParts parts)
-    : host_{parts.symbols,
-            parts.snapshot,
-            parts.resources,
-            parts.lists,
-            parts.objects,
-            names_,
-            reasons_,
-            parts.metrics,
-            parts.counters,
-            parts.ports,
-            std::move(parts.pod_of),
-            std::move(parts.product),
-            std::move(parts.services)},
-      extra_rejector_(parts.extra_rejector.empty() ? model::k_no_plugin : names_.index_of(parts.extra_rejector)) {
-  host_.traps_unasked_fields = parts.traps_unasked_fields;
-}
-
-void Framework::build(const config::Profile& profile, const config::AbsentPlugins& absent,
-                      const std::vector<PluginSource>& sources, std::vector<Refusal>& refusals) {
+std::unique_ptr<ProfileRuntime> make_profile(const config::Profile& profile, const config::AbsentPlugins& absent,
+                                             const std::vector<PluginSource>& sources, Host& host, PluginNames& names,
+                                             Refusals& refusals) {
   auto runtime = std::make_unique<ProfileRuntime>();
-  ProfileBuilder builder(profile, sources, host_, *runtime, refusals);
+  ProfileBuilder builder(profile, sources, host, *runtime, refusals);
   runtime->scheduler_name = profile.scheduler_name;
   runtime->percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score;
   const auto sort = builder.list(Point::queue_sort);
@@ -157,34 +138,66 @@ void Framework::build(const config::Profile& profile, const config::AbsentPlugin
   runtime->bind = builder.list(Point::bind);
   runtime->post_bind = builder.list(Point::post_bind);
   runtime->groups = group_policy(*runtime, refusals);
-  runtime->absent = absent_plugins(profile, absent, names_);
+  runtime->absent = absent_plugins(profile, absent, names);
   runtime->class_fields = class_fields(*runtime);
-  runtime->counters = &host_.counters;
+  runtime->counters = &host.counters;
   for (const observe::Point point : k_runs)
     runtime->runs[static_cast<std::size_t>(point)] =
-        host_.counters.define_run(profile.scheduler_name, observe::point_name(point));
-  classes_.push_back(std::make_unique<PodClasses>(runtime->class_fields, profiles_.size(), &host_.symbols));
-  pools_.push_back(std::make_unique<CyclePool>(*runtime));
-  profiles_.push_back(std::move(runtime));
+        host.counters.define_run(profile.scheduler_name, observe::point_name(point));
+  return runtime;
 }
 
-Framework::Made Framework::make(const config::Configuration& configuration, const config::AbsentPlugins& absent,
-                                const std::vector<PluginSource>& sources, FrameworkParts parts) {
-  Made made;
-  made.framework.reset(new Framework(std::move(parts)));
-  Host& host = made.framework->host_;
-  host.score_max = configuration.legacy.max_node_score;
-  for (const config::Profile& profile : configuration.profiles) host.scheduler_names.push_back(profile.scheduler_name);
-  for (const config::Profile& profile : configuration.profiles)
-    made.framework->build(profile, absent, sources, made.refusals);
-  for (const auto& profile : made.framework->profiles()) {
-    const PluginInstance* const first = made.framework->profiles().front()->groups;
+}  // namespace
+
+std::string summary(const Refusals& refusals) {
+  std::string text;
+  for (const Refusal& refusal : refusals)
+    text += fmt::format("{}plugin {} of profile {}: {}", text.empty() ? "" : "; ", refusal.plugin,
+                        refusal.scheduler_name, refusal.message);
+  return text;
+}
+
+Framework::Framework(const config::Configuration& configuration, const config::AbsentPlugins& absent,
+                     const std::vector<PluginSource>& sources, FrameworkParts parts, Refusals& refusals)
+    : host_{parts.symbols,
+            parts.snapshot,
+            parts.resources,
+            parts.lists,
+            parts.objects,
+            names_,
+            reasons_,
+            parts.metrics,
+            parts.counters,
+            parts.ports,
+            std::move(parts.pod_of),
+            std::move(parts.product),
+            std::move(parts.services)},
+      extra_rejector_(parts.extra_rejector.empty() ? model::k_no_plugin : names_.index_of(parts.extra_rejector)) {
+  host_.traps_unasked_fields = parts.traps_unasked_fields;
+  host_.score_max = configuration.legacy.max_node_score;
+  for (const config::Profile& profile : configuration.profiles) host_.scheduler_names.push_back(profile.scheduler_name);
+  for (const config::Profile& profile : configuration.profiles) {
+    profiles_.push_back(make_profile(profile, absent, sources, host_, names_, refusals));
+    classes_.push_back(
+        std::make_unique<PodClasses>(profiles_.back()->class_fields, profiles_.size() - 1, &host_.symbols));
+    pools_.push_back(std::make_unique<CyclePool>(*profiles_.back()));
+  }
+  for (const auto& profile : profiles_) {
+    const PluginInstance* const first = profiles_.front()->groups;
     if ((first == nullptr) != (profile->groups == nullptr) ||
         (first != nullptr && first->index() != profile->groups->index()))
-      made.refusals.push_back({(first != nullptr ? first : profile->groups)->name(), profile->scheduler_name,
-                               "says which pods belong together: it has to do so in every profile"});
+      refusals.push_back({(first != nullptr ? first : profile->groups)->name(), profile->scheduler_name,
+                          "says which pods belong together: it has to do so in every profile"});
   }
-  if (!made.refusals.empty()) made.framework.reset();
+}
+
+Result<std::unique_ptr<Framework>, Refusals> Framework::make(const config::Configuration& configuration,
+                                                             const config::AbsentPlugins& absent,
+                                                             const std::vector<PluginSource>& sources,
+                                                             FrameworkParts parts) {
+  Refusals refusals;
+  std::unique_ptr<Framework> made(new Framework(configuration, absent, sources, std::move(parts), refusals));
+  if (!refusals.empty()) return refusals;
   return made;
 }
 

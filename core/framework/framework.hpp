@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "config/absent_plugins.hpp"
 #include "config/profile.hpp"
 #include "framework/plugin_instance.hpp"
@@ -32,6 +33,14 @@ struct FrameworkParts {
   bool traps_unasked_fields = false;  // a plugin that reads a pod field it did not ask for ends the process
 };
 
+/// A plugin that would not be made for a profile, and what it said.
+struct Refusal {
+  std::string plugin, scheduler_name, message;
+};
+using Refusals = std::vector<Refusal>;
+/// For Result<T, Refusals>.
+std::string summary(const Refusals& refusals);
+
 /// Plugins at work: every profile with its instances, lists per extension point, pod classes.
 ///
 /// Its place: made once at start from a resolved configuration and loaded plugins; cycle and binding call through it.
@@ -39,16 +48,11 @@ struct FrameworkParts {
 /// Threads:   constant after make(); the calls follow the ABI's thread tags.
 class Framework {
  public:
-  struct Refusal {
-    std::string plugin, scheduler_name, message;
-  };
-  struct Made {
-    std::unique_ptr<Framework> framework;  // null when something was refused
-    std::vector<Refusal> refusals;
-  };
   /// sources: the plugins that profiles name, by descriptor name.
-  static Made make(const config::Configuration& configuration, const config::AbsentPlugins& absent,
-                   const std::vector<PluginSource>& sources, FrameworkParts parts);
+  static Result<std::unique_ptr<Framework>, Refusals> make(const config::Configuration& configuration,
+                                                           const config::AbsentPlugins& absent,
+                                                           const std::vector<PluginSource>& sources,
+                                                           FrameworkParts parts);
 
   const std::vector<std::unique_ptr<ProfileRuntime>>& profiles() const noexcept { return profiles_; }
   /// The profile for pods of this scheduler name, or null.
@@ -77,9 +81,8 @@ class Framework {
   CyclePool& pool(std::size_t profile) noexcept { return *pools_[profile]; }
 
  private:
-  explicit Framework(FrameworkParts parts);
-  void build(const config::Profile& profile, const config::AbsentPlugins& absent,
-             const std::vector<PluginSource>& sources, std::vector<Refusal>& refusals);
+  Framework(const config::Configuration& configuration, const config::AbsentPlugins& absent,
+            const std::vector<PluginSource>& sources, FrameworkParts parts, Refusals& refusals);
 
   PluginNames names_;
   ReasonTable reasons_;

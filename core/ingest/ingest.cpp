@@ -52,7 +52,7 @@ void Ingest::handled(const model::ClusterEvent& event, std::int64_t began_ns) co
 
 void Ingest::pod_added(const model::PodPtr& pod) {
   const std::int64_t began_ns = now_ns();
-  parts_.groups.put(pod);
+  parts_.groups.put(pod, parts_.group_of(*pod));
   if (assigned(*pod))
     assigned_added(pod);
   else if (parts_.responsible(pod->scheduler_name))
@@ -67,7 +67,7 @@ void Ingest::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
     return;
   }
   const std::int64_t began_ns = now_ns();
-  parts_.groups.put(new_pod);
+  parts_.groups.put(new_pod, parts_.group_of(*new_pod));
   if (assigned(*old_pod)) {
     for (const model::ClusterEvent& event : assigned_updated(old_pod, new_pod)) handled(event, began_ns);
     return;

@@ -35,6 +35,8 @@ struct IngestParts {
   const Clock& clock;
   /// True when a profile has this scheduler name.
   std::function<bool(std::string_view scheduler_name)> responsible;
+  /// Name of a pod's group within its namespace; empty: it is in none. A pure function of the pod. Called without a lock.
+  std::function<std::string(const model::Pod& pod)> group_of;
   /// Called once, when everything that existed at the start is in.
   std::function<void()> on_synced = {};
   /// Called for each event that something raised, with the time from its coming in until cache and queue knew. An

@@ -53,8 +53,8 @@ berth_code fits_without(void* ctx, const berth_cycle_v1* cycle, berth_slot node,
       return pod && pod->uid == framework::from_abi(removed[i]);
     });
     if (handle == pods.end()) return answer(note, "no such pod on the node", BERTH_NOT_FOUND);
-    const std::string error = what_if.remove(*h.pod_of(*handle), *handle);
-    if (!error.empty()) return answer(note, error, BERTH_ERROR);
+    if (const Status gone = what_if.remove(*h.pod_of(*handle), *handle); !gone.ok())
+      return answer(note, gone.error().message, BERTH_ERROR);
   }
   const framework::NodeVerdict verdict = what_if.judge();
   if (verdict.code == framework::Code::success) return BERTH_OK;

@@ -62,8 +62,10 @@ VictimChoice::Outcome VictimSearchRun::decide() {
   }
 
   if (review_ && !candidates_.empty()) {
-    choice_.text = review_(host_, *context_.pod(), candidates_);
-    if (!choice_.text.empty()) return Outcome::failed;
+    if (const Status reviewed = review_(host_, *context_.pod(), candidates_); !reviewed.ok()) {
+      choice_.text = reviewed.error().message;
+      return Outcome::failed;
+    }
     if (context_.spared() != nullptr)
       std::erase_if(candidates_, [&](const Candidate& candidate) {
         return std::any_of(candidate.victims.begin(), candidate.victims.end(),
@@ -461,20 +463,23 @@ framework::NodeVerdict VictimSearchRun::judge_alone(const Row& row, cache::Slot 
   const framework::NominatedPods* const nominated = context_.nominated();
   const auto others = nominated == nullptr ? framework::NominatedPods::const_iterator{} : nominated->find(slot);
   const bool with_others = nominated != nullptr && others != nominated->end();
+  const auto note = [&error](const Status& told) {
+    if (!told.ok()) error = told.error().message;
+  };
   const auto judge = [&](bool with) {
     WhatIf what_if(context_, alone_blocks_, slot, filters);
     // All of them leave before some come back, as upstream: what two pods hold, a host port for one, is free only once both
     // are gone, and is taken again by the first that comes back.
     each_victim(row, [&](std::uint32_t p) {
-      if (error.empty()) error = what_if.remove(*host_.pod_of(pods_[p].handle), pods_[p].handle);
+      if (error.empty()) note(what_if.remove(*host_.pod_of(pods_[p].handle), pods_[p].handle));
     });
     each_victim(row, [&](std::uint32_t p) {
       if (error.empty() && evicted_[row.offset + (p - row.first)] == 0)
-        error = what_if.add(*host_.pod_of(pods_[p].handle), pods_[p].handle);
+        note(what_if.add(*host_.pod_of(pods_[p].handle), pods_[p].handle));
     });
     if (with)
       for (const model::PodPtr& pod : others->second)
-        if (error.empty()) error = what_if.add(*pod);
+        if (error.empty()) note(what_if.add(*pod));
     return what_if.judge();
   };
   if (with_others)

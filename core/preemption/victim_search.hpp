@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "framework/nominated_pods.hpp"
 #include "preemption/disruption_budgets.hpp"
 #include "preemption/victim_index.hpp"
@@ -24,9 +25,9 @@ struct Candidate {
 };
 
 /// Lets others have a say about the nodes on which a preemption could happen: candidates may be dropped and their
-/// victims changed. An error text ends the preemption.
+/// victims changed. A failure ends the preemption.
 using CandidateReview =
-    std::function<std::string(framework::Host& host, const model::Pod& preemptor, std::vector<Candidate>& candidates)>;
+    std::function<Status(framework::Host& host, const model::Pod& preemptor, std::vector<Candidate>& candidates)>;
 
 /// Why a node and its victims were chosen, for people.
 struct PreemptionReport {

@@ -42,8 +42,13 @@ WhatIf::~WhatIf() {
   }
 }
 
-std::string WhatIf::tell(const model::Pod& pod, bool added) {
-  if (!error_.empty()) return error_;
+Error WhatIf::fail(std::string why) {
+  error_ = std::move(why);
+  return Error{error_};
+}
+
+Status WhatIf::tell(const model::Pod& pod, bool added) {
+  if (!error_.empty()) return Error{error_};
   framework::PodView view;
   view.reset(pod, context_.snapshot_arena());
   for (std::size_t i = 0; i < filters_.size(); ++i) {
@@ -58,23 +63,23 @@ std::string WhatIf::tell(const model::Pod& pod, bool added) {
         plugin, added ? observe::Point::add_pod : observe::Point::remove_pod, note,
         [&] { return call(plugin.self(), &cycle.abi, view.view(plugin.fields()), slot_, note.abi()); });
     if (code != framework::Code::success)
-      return error_ = fmt::format("running {} on PreFilter plugin \"{}\": {}", added ? "AddPod" : "RemovePod",
-                                  plugin.name(), note.text());
+      return fail(fmt::format("running {} on PreFilter plugin \"{}\": {}", added ? "AddPod" : "RemovePod",
+                              plugin.name(), note.text()));
   }
-  return {};
+  return Unit{};
 }
 
-std::string WhatIf::add(const model::Pod& pod, cache::PodHandle handle) {
+Status WhatIf::add(const model::Pod& pod, cache::PodHandle handle) {
   framework::Host& host = context_.profile().instances.front()->host();
   row_.pods.push_back(handle);
   cache::charge(row_, pod, host.resources, host.lists, +1);
   return tell(pod, true);
 }
 
-std::string WhatIf::remove(const model::Pod& pod, cache::PodHandle handle) {
+Status WhatIf::remove(const model::Pod& pod, cache::PodHandle handle) {
   framework::Host& host = context_.profile().instances.front()->host();
   const auto at = std::find(row_.pods.begin(), row_.pods.end(), handle);
-  if (at == row_.pods.end()) return error_ = fmt::format("no corresponding pod {} in pods of node", pod.name);
+  if (at == row_.pods.end()) return fail(fmt::format("no corresponding pod {} in pods of node", pod.name));
   *at = row_.pods.back();
   row_.pods.pop_back();
   cache::charge(row_, pod, host.resources, host.lists, -1);

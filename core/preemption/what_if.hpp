@@ -2,8 +2,10 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "framework/points/filter.hpp"
 
 namespace berth::preemption {
@@ -20,15 +22,16 @@ class WhatIf {
   WhatIf(const WhatIf&) = delete;
   WhatIf& operator=(const WhatIf&) = delete;
 
-  /// Each answers with an error text, empty when all went well.
+  /// What fails once fails from then on, judge() included.
   /// `handle`: of a pod that is on the node; left out for one that only counts there.
-  std::string add(const model::Pod& pod, cache::PodHandle handle = ~cache::PodHandle{0});
-  std::string remove(const model::Pod& pod, cache::PodHandle handle);
+  Status add(const model::Pod& pod, cache::PodHandle handle = ~cache::PodHandle{0});
+  Status remove(const model::Pod& pod, cache::PodHandle handle);
   /// The whole chain on the imagined node.
   framework::NodeVerdict judge();
 
  private:
-  std::string tell(const model::Pod& pod, bool added);
+  Status tell(const model::Pod& pod, bool added);
+  Error fail(std::string why);
 
   framework::CycleContext& context_;
   framework::NodeBlocks& blocks_;
@@ -36,7 +39,7 @@ class WhatIf {
   const std::span<const framework::PluginInstance* const> filters_;
   cache::NodeRow row_;
   std::vector<void*> states_;  // parallel to filters_; null: not cloned
-  std::string error_;
+  std::string error_;          // the first; empty: there was none
 };
 
 }  // namespace berth::preemption

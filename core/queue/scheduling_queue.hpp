@@ -62,7 +62,7 @@ class QueueCore;
 ///           Departs: one lock instead of four; hints are asked in batches; full ties are popped in order of arrival;
 ///           the in-flight log is bounded (a pod that misses events by that is retried after its back-off); a popped
 ///           pod is an object that cannot be lost.
-class SchedulingQueue final : public QueueView {
+class SchedulingQueue final : public QueueView, public Nominations {
  public:
   SchedulingQueue(QueueOptions options, HintTable hints, QueuePolicy& policy, PodLookup lookup, const Clock& clock);
   ~SchedulingQueue() override;
@@ -108,11 +108,9 @@ class SchedulingQueue final : public QueueView {
   /// Nominates a pod to a node (or withdraws that); ignored when PodLookup says that the pod is gone or bound.
   /// Returns the node that the pod was nominated before; k_no_symbol: none.
   Symbol nominate(const model::PodPtr& pod, const Nomination& nomination);
-  void remove_nomination(const model::Pod& pod);
-  /// False while no pod is nominated to a node; costs one load.
-  bool has_nominations() const noexcept { return nominated_count_.load(std::memory_order_acquire) != 0; }
-  /// All pods nominated to a node; those of one node in order of nomination.
-  std::vector<NominatedPod> nominations() const;
+  void remove_nomination(const model::Pod& pod) override;
+  bool has_nominations() const noexcept override { return nominated_count_.load(std::memory_order_acquire) != 0; }
+  std::vector<NominatedPod> nominations() const override;
 
   /// Moves what has waited long enough: completed back-offs, and leftovers when their scan is due.
   void flush();

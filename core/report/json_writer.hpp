@@ -10,6 +10,9 @@
 namespace berth::report {
 
 /// Writes compact JSON in the order of the calls. The caller closes each object and list that it opens.
+///
+/// For documents: one buffer, which may have megabytes, and no part of it is copied into another. text::JsonObject is for
+/// small values that are put together of whole parts, and cannot be left open.
 class JsonWriter {
  public:
   JsonWriter& key(std::string_view name) {

@@ -26,20 +26,29 @@ void DecisionRecording::pod_removed(const model::Pod& pod) noexcept { add(Kind::
 void DecisionRecording::pod_given_back(const model::Pod& pod) noexcept { add(Kind::given_back, pod.uid); }
 void DecisionRecording::snapshot_taken() noexcept { recorder_.note_look(); }
 
-cycle::Nominations DecisionRecording::watched(cycle::Nominations nominations) {
-  cycle::Nominations out;
-  out.any = [this, any = std::move(nominations.any)] {
-    const bool is_any = any();
-    if (!is_any && !last_nominated_.empty()) saw({});
+class DecisionRecording::WatchedNominations final : public queue::Nominations {
+ public:
+  WatchedNominations(DecisionRecording& recording, queue::Nominations& nominations)
+      : recording_(recording), nominations_(nominations) {}
+  bool has_nominations() const noexcept override {
+    const bool is_any = nominations_.has_nominations();
+    if (!is_any && !recording_.last_nominated_.empty()) recording_.saw({});
     return is_any;
-  };
-  out.all = [this, all = std::move(nominations.all)] {
-    std::vector<queue::NominatedPod> nominated = all();
-    saw(nominated);
+  }
+  std::vector<queue::NominatedPod> nominations() const override {
+    std::vector<queue::NominatedPod> nominated = nominations_.nominations();
+    recording_.saw(nominated);
     return nominated;
-  };
-  out.placed = std::move(nominations.placed);
-  return out;
+  }
+  void remove_nomination(const model::Pod& pod) override { nominations_.remove_nomination(pod); }
+
+ private:
+  DecisionRecording& recording_;
+  queue::Nominations& nominations_;
+};
+
+std::unique_ptr<queue::Nominations> DecisionRecording::watched(queue::Nominations& nominations) {
+  return std::make_unique<WatchedNominations>(*this, nominations);
 }
 
 void DecisionRecording::saw(const std::vector<queue::NominatedPod>& nominated) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "cache/snapshot.hpp"
 #include "cycle/scheduling_cycle.hpp"
 #include "framework/framework.hpp"
+#include "queue/nomination.hpp"
 #include "queue/ticket.hpp"
 #include "recording/recorder.hpp"
 
@@ -34,7 +34,8 @@ class DecisionRecording final : public cache::ChangeObserver {
   void snapshot_taken() noexcept override;
 
   /// The same nominations; what a decision sees of them is recorded where it is new.
-  cycle::Nominations watched(cycle::Nominations nominations);
+  /// Both outlive what it returns.
+  std::unique_ptr<queue::Nominations> watched(queue::Nominations& nominations);
   /// `began_ns`: when the attempt began, by the recorder's clock; absent: it took no time.
   void attempt(const queue::Ticket& ticket, const cycle::Outcome& outcome, recording::Attempt attempt,
                const framework::Framework& framework, std::optional<std::int64_t> began_ns = {});
@@ -43,6 +44,7 @@ class DecisionRecording final : public cache::ChangeObserver {
   void add_state(recording::WholeCluster others) const;
 
  private:
+  class WatchedNominations;
   void saw(const std::vector<queue::NominatedPod>& nominated);
   void add(recording::Kind kind, std::string text = {}) const noexcept;
 

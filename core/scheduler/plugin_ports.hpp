@@ -16,42 +16,6 @@
 /// The framework's ports, opened onto the rest of the host.
 namespace berth::scheduler {
 
-/// Collects retry requests until the scheduling loop takes them up. Threads: any.
-class ActivationRequests final : public framework::ActivationPort {
- public:
-  /// `wake` is called after every request, without a lock of ours; the caller may hold the queue's. May be empty.
-  explicit ActivationRequests(std::function<void()> wake = {}) : wake_(std::move(wake)) {}
-  void activate(std::string_view uid) override {
-    {
-      const Lock lock(mutex_);
-      uids_.emplace_back(uid);
-    }
-    if (wake_) wake_();
-  }
-  void activate_class(std::uint64_t pod_class) override {
-    {
-      const Lock lock(mutex_);
-      classes_.push_back(pod_class);
-    }
-    if (wake_) wake_();
-  }
-  struct Taken {
-    std::vector<std::string> uids;
-    std::vector<std::uint64_t> classes;
-    bool empty() const noexcept { return uids.empty() && classes.empty(); }
-  };
-  Taken take() {
-    const Lock lock(mutex_);
-    return {std::exchange(uids_, {}), std::exchange(classes_, {})};
-  }
-
- private:
-  const std::function<void()> wake_;
-  Mutex mutex_;
-  std::vector<std::string> uids_ GUARDED_BY(mutex_);
-  std::vector<std::uint64_t> classes_ GUARDED_BY(mutex_);
-};
-
 /// Plugin writes through the cluster's writer. Threads: any.
 class PluginWrites final : public framework::WritesPort {
  public:
@@ -94,16 +58,6 @@ class PluginTasks final : public framework::TasksPort {
  private:
   binding::Executor& executor_;
   binding::Timers& timers_;
-};
-
-/// Nominations as the scheduling cycle sees them. Threads: any, as `all` says.
-class PluginNominations final : public framework::NominationsPort {
- public:
-  explicit PluginNominations(std::function<std::vector<Nominated>()> all) : all_(std::move(all)) {}
-  std::vector<Nominated> nominated() const override { return all_(); }
-
- private:
-  const std::function<std::vector<Nominated>()> all_;
 };
 
 /// Members of groups with what the cache believes about them. Threads: any. All parts outlive it.

@@ -4,12 +4,7 @@
 #include <algorithm>
 
 #include "base/guarded.hpp"
-#include "base/product.hpp"
-#include "framework/services/gates_service.hpp"
-#include "ingest/ingest.hpp"
 #include "observe/log.hpp"
-#include "scheduler/budget_reader.hpp"
-#include "scheduler/object_projector.hpp"
 #include "scheduler/plugin_hints.hpp"
 
 namespace berth::scheduler {
@@ -55,146 +50,104 @@ cycle::CycleOptions cycle_options(const config::Configuration& configuration, co
   return options;
 }
 
-preemption::CandidateReview candidate_review(extender::Extenders* extenders) {
-  if (extenders == nullptr || !extenders->any_preempts()) return {};
-  return
-      [extenders](framework::Host& host, const model::Pod& preemptor, std::vector<preemption::Candidate>& candidates) {
-        return extenders->review(preemptor, candidates, host);
-      };
+HintThreadsOptions hint_options(const SchedulerParts& parts) {
+  HintThreadsOptions options;
+  options.patience_ns = parts.hint_patience_ns;
+  options.watch = parts.watch;
+  return options;
 }
 
-/// Whether a plugin of some profile declares that service.
-bool declares(const config::Configuration& configuration, const std::vector<framework::PluginSource>& plugins,
-              std::string_view service_id) {
-  const auto declares_it = [&](const config::EnabledPlugin& enabled) {
-    return !enabled.absent && std::any_of(plugins.begin(), plugins.end(), [&](const framework::PluginSource& source) {
-      return source.descriptor->name == enabled.name && framework::declares(*source.descriptor, service_id);
-    });
-  };
-  for (const config::Profile& profile : configuration.profiles)
-    for (const auto& enabled : profile.points)
-      if (std::any_of(enabled.begin(), enabled.end(), declares_it)) return true;
-  return false;
+binding::ExtenderBindings extender_bindings(const SchedulerParts& parts) {
+  binding::ExtenderBindings out;
+  if (parts.extenders == nullptr || parts.extender_binding == ExtenderBinding::none) return out;
+  for (const auto& extender : parts.extenders->all())
+    if (extender->binds()) out.binders.push_back(extender.get());
+  if (parts.extender_binding == ExtenderBinding::recorded)
+    out.record = [&writer = parts.writer](const model::Pod& pod, std::string_view node,
+                                          std::function<void(Status)> done) {
+      writer.bind(cluster::PodRef::of(pod), node, std::move(done));
+    };
+  return out;
 }
 
 }  // namespace
 
-Scheduler::Scheduler(SchedulerParts parts)
-    : parts_(std::move(parts)),
-      bind_lookups_{[this](const model::Pod& pod) {
-                      const model::PodPtr now = parts_.lookup(pod);
-                      return now != nullptr && now->uid == pod.uid;
-                    },
-                    [this](std::string_view name) { return cache_.find_node(parts_.symbols.find(name)); }},
-      cache_(parts_.symbols),
-      groups_([this](const model::Pod& pod) {
-        // A pod whose group cannot be told counts for none; the queue says so and holds it back.
-        Result<std::string> name = framework_->group_of(pod);
-        return name.ok() ? std::move(*name) : std::string();
-      }),
-      objects_(make_projector(parts_.configuration.features),
-               [this](const model::ObjectPtr& written) { announce(written); }),
-      metrics_(counters_),
-      timers_(parts_.clock),
-      waiting_(timers_),
-      recorded_(parts_.configuration, metrics_, counters_),
-      activations_(parts_.on_activation),
-      writes_(parts_.writer),
-      events_(parts_.writer),
-      tasks_(parts_.executor, timers_),
-      group_members_(groups_, cache_,
-                     [&profiles = parts_.configuration.profiles](std::string_view name) {
-                       return std::any_of(profiles.begin(), profiles.end(),
-                                          [&](const auto& profile) { return profile.scheduler_name == name; });
-                     }),
-      plugin_nominations_([this] {
-        const cycle::Nominations known = parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_);
-        std::vector<framework::NominationsPort::Nominated> out;
-        if (!known.any()) return out;
-        for (queue::NominatedPod& each : known.all())
-          if (each.node != k_no_symbol) out.push_back({each.node, std::move(each.pod)});
-        return out;
-      }),
-      evictions_({parts_.executor, parts_.writer, activations_, parts_.lookup,
+Result<std::unique_ptr<Scheduler>, text::Diagnostics> Scheduler::make(SchedulerParts parts) {
+  auto ground = std::make_unique<Ground>(std::move(parts));
+  auto framework = make_framework(*ground);
+  if (!framework.ok()) return framework.error();
+  return std::unique_ptr<Scheduler>(new Scheduler(std::move(ground), std::move(*framework)));
+}
+
+Scheduler::Scheduler(std::unique_ptr<Ground> ground, std::unique_ptr<framework::Framework> framework)
+    : ground_(std::move(ground)),
+      framework_(std::move(framework)),
+      parts_(ground_->parts),
+      policy_(*framework_, {parts_.opens_gates, parts_.watch}),
+      queue_(queue_options(parts_),
+             make_hint_table(*framework_, ground_->hints,
+                             std::make_shared<HintThreads>(parts_.clock, hint_options(parts_))),
+             policy_, parts_.lookup, parts_.clock),
+      watched_nominations_(ground_->recording ? ground_->recording->watched(nominations()) : nullptr),
+      cycle_(*framework_, ground_->cache, ground_->snapshot,
+             watched_nominations_ ? *watched_nominations_ : nominations(),
+             cycle_options(parts_.configuration, parts_.clock),
+             {parts_.extenders, &ground_->preemption,
+              [this](const cycle::UndeclaredInput& input, const model::Pod& pod) { report(input, pod); }}),
+      failures_(queue_, parts_.lookup, parts_.writer, parts_.symbols, ground_->recorded),
+      binder_({parts_.configuration.features.nominates_before_slow_bindings, parts_.bindings_in_flight_max},
+              {parts_.executor, ground_->waiting, failures_, queue_, parts_.writer, parts_.symbols, ground_->recorded,
+               keep_bound(), parts_.gate, ground_->bind_lookups, extender_bindings(parts_), parts_.watch}),
+      evictions_({parts_.executor, parts_.writer, ground_->queue, ground_->evictions,
                   [this](std::string_view uid, model::PluginIndex by, const std::string& plugin) {
-                    return waiting_.preempt(uid, by, "preempted") ||
-                           binder_->preempt(uid, by, "preempted by " + plugin);
+                    return ground_->waiting.preempt(uid, by, "preempted") ||
+                           binder_.preempt(uid, by, "preempted by " + plugin);
                   },
                   [this](const binding::EvictionOrder& order, bool failed) {
-                    recorded_.evictions_ended(failed, parts_.clock.monotonic_ns() - order.began_ns);
+                    ground_->recorded.evictions_ended(failed, parts_.clock.monotonic_ns() - order.began_ns);
                   }}),
-      preemption_(objects_, declares(parts_.configuration, parts_.plugins, preemption::k_service),
-                  budget_reader(parts_.symbols), candidate_review(parts_.extenders)) {}
+      queue_is_there_(ground_->queue.target(), {queue_, nominations()}) {
+  ground_->cache.rest(ground_->snapshot);  // a standby does not look at it before it leads
+}
 
 Scheduler::~Scheduler() = default;
 
 void Scheduler::end_bindings(std::chrono::milliseconds limit) {
-  if (binder_->drain(limit)) return;
+  if (binder_.drain(limit)) return;
   framework_->host().bind_calls.give_up();
   // What was given up ends at once; so does what was answered at the last moment, which is not counted.
-  binder_->drain(std::max<std::chrono::milliseconds>(limit, std::chrono::seconds(1)));
+  binder_.drain(std::max<std::chrono::milliseconds>(limit, std::chrono::seconds(1)));
 }
 
-/// Waiting pods hear of what this process wrote at once, not when the watch comes round to it.
-void Scheduler::announce(const model::ObjectPtr& written) {
-  const model::EventResource resource = ingest::event_resource(written->resource);
-  if (resource == model::EventResource::any) return;
-  const model::EventObjects objects{nullptr, nullptr, nullptr, nullptr, nullptr, written};
-  queue_->move_all({resource, model::actions::update, {}}, objects);
+void Scheduler::stop_deciding() {
+  binder_.stop_waiting();
+  queue_.close();
 }
 
-bool Scheduler::build(std::vector<std::string>& complaints) {
-  std::vector<framework::HostService> services = preemption_.services();
-  services.push_back(framework::gates_service(parts_.configuration.features));
-  framework::Framework::Made made = framework::Framework::make(
-      parts_.configuration, config::AbsentPlugins::embedded(), parts_.plugins,
-      {parts_.symbols,
-       snapshot_,
-       cache_.resources(),
-       cache_.lists(),
-       [this](cache::PodHandle handle) { return cache_.pod(handle); },
-       objects_,
-       metrics_,
-       counters_,
-       {parts_.clock, waiting_, activations_, writes_, events_, tasks_, &evictions_, &group_members_,
-        &plugin_nominations_},
-       std::string(product()),
-       std::move(services),
-       parts_.extenders != nullptr ? std::string(extender::k_extender_rejector) : std::string(),
-       parts_.traps_unasked_fields});
-  for (const framework::Framework::Refusal& refusal : made.refusals)
-    complaints.push_back(fmt::format("BERTH-P051 profile \"{}\": plugin {} refused to be made: {}",
-                                     refusal.scheduler_name, refusal.plugin, refusal.message));
-  if (!made.framework) return false;
-  framework_ = std::move(made.framework);
-  policy_ =
-      std::make_unique<queue::PluginPolicy>(*framework_, queue::PluginPolicyOptions{parts_.opens_gates, parts_.watch});
-  HintThreadsOptions hints;
-  hints.patience_ns = parts_.hint_patience_ns;
-  hints.watch = parts_.watch;
-  auto hint_threads = std::make_shared<HintThreads>(parts_.clock, hints);
-  queue_ = std::make_unique<queue::SchedulingQueue>(queue_options(parts_),
-                                                    make_hint_table(*framework_, hints_, std::move(hint_threads)),
-                                                    *policy_, parts_.lookup, parts_.clock);
-  cycle::Nominations nominations = parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_);
-  if (parts_.recorder != nullptr) {
-    recording_ = std::make_unique<DecisionRecording>(*parts_.recorder, cache_, snapshot_);
-    cache_.tell(recording_.get());
-    nominations = recording_->watched(std::move(nominations));
-  }
-  cycle_ = std::make_unique<cycle::SchedulingCycle>(
-      *framework_, cache_, snapshot_, std::move(nominations), cycle_options(parts_.configuration, parts_.clock),
-      cycle::CycleParts{parts_.extenders, &preemption_,
-                        [this](const cycle::UndeclaredInput& input, const model::Pod& pod) { report(input, pod); }});
-  failures_ =
-      std::make_unique<binding::FailureHandler>(*queue_, parts_.lookup, parts_.writer, parts_.symbols, recorded_);
-  binder_ = std::make_unique<binding::Binder>(
-      binding::BinderOptions{parts_.configuration.features.nominates_before_slow_bindings,
-                             parts_.bindings_in_flight_max},
-      binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer, parts_.symbols, recorded_,
-                           keep_bound(), parts_.gate, bind_lookups_, extender_bindings(), parts_.watch});
-  cache_.rest(snapshot_);  // a standby does not look at it before it leads
-  return true;
+ingest::IngestParts Scheduler::intake() {
+  return {ground_->cache,
+          ground_->groups,
+          queue_,
+          ground_->waiting,
+          ground_->feed,
+          parts_.clock,
+          [this](std::string_view name) { return framework_->find(name) != nullptr; },
+          [this](const model::Pod& pod) {
+            // A pod whose group cannot be told counts for none; the queue says so and holds it back.
+            Result<std::string> name = framework_->group_of(pod);
+            return name.ok() ? std::move(*name) : std::string();
+          }};
+}
+
+SchedulerViews Scheduler::views() const noexcept {
+  return {parts_.symbols,    queue_,           binder_,          ground_->waiting,
+          *framework_,       ground_->objects, ground_->cache,   ground_->cache.resources(),
+          ground_->recorded, ground_->hints,   ground_->metrics, ground_->counters};
+}
+
+queue::Nominations& Scheduler::nominations() noexcept {
+  if (parts_.nominations != nullptr) return *parts_.nominations;
+  return queue_;
 }
 
 /// In the mode of v1.16 a pod that is bound and not heard of for 30 s is no longer believed to be on its node.
@@ -203,37 +156,12 @@ std::function<void(cache::Assumption)> Scheduler::keep_bound() {
   return [this](cache::Assumption assumption) {
     // A timer's call is copyable, an assumption is not.
     const auto kept = std::make_shared<cache::Assumption>(std::move(assumption));
-    timers_.start(k_assumed_kept_of_v1_16_ns, [kept] { kept->forget(); });
+    parts_.timers.start(k_assumed_kept_of_v1_16_ns, [kept] { kept->forget(); });
   };
 }
 
-binding::ExtenderBindings Scheduler::extender_bindings() const {
-  binding::ExtenderBindings out;
-  if (parts_.extenders == nullptr || parts_.extender_binding == ExtenderBinding::none) return out;
-  for (const auto& extender : parts_.extenders->all())
-    if (extender->binds()) out.binders.push_back(extender.get());
-  if (parts_.extender_binding == ExtenderBinding::recorded)
-    out.record = [&writer = parts_.writer](const model::Pod& pod, std::string_view node,
-                                           std::function<void(Status)> done) {
-      writer.bind(cluster::PodRef::of(pod), node, std::move(done));
-    };
-  return out;
-}
-
-std::unique_ptr<Scheduler> Scheduler::make(SchedulerParts parts, std::vector<std::string>& complaints) {
-  std::unique_ptr<Scheduler> scheduler(new Scheduler(std::move(parts)));
-  if (!scheduler->build(complaints)) return nullptr;
-  return scheduler;
-}
-
 void Scheduler::place(queue::Ticket ticket, cycle::Placement placement, Barrier barrier) {
-  binder_->start(std::move(ticket), std::move(placement), {began_ns_, std::move(barrier)});
-}
-
-void Scheduler::take_activations() {
-  const ActivationRequests::Taken taken = activations_.take();
-  if (!taken.uids.empty()) queue_->activate_uids(taken.uids);
-  for (const std::uint64_t pod_class : taken.classes) queue_->activate_class(pod_class);
+  binder_.start(std::move(ticket), std::move(placement), {began_ns_, std::move(barrier)});
 }
 
 Status Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& rejection) {
@@ -246,8 +174,8 @@ Status Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reje
   order.node = parts_.symbols.text(rejection.nomination.node);
   observe::V(2).info("the target node for the preemption is determined", {{"node", order.node}, {"pod", *pod}});
   for (const std::string& uid : rejection.victims)
-    if (const auto victim = cache_.find_pod(uid)) order.victims.push_back(victim->pod);
-  for (const queue::NominatedPod& nominated : queue_->nominations()) {
+    if (const auto victim = ground_->cache.find_pod(uid)) order.victims.push_back(victim->pod);
+  for (const queue::NominatedPod& nominated : queue_.nominations()) {
     if (nominated.node != rejection.nomination.node || nominated.pod->uid == pod->uid) continue;
     const model::PodPtr now = parts_.lookup(*nominated.pod);
     if (now && now->uid == nominated.pod->uid && now->priority < pod->priority && now->nominated_node != k_no_symbol)
@@ -255,7 +183,7 @@ Status Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reje
   }
   // Those who are all on their way out already go without being asked to.
   if (std::any_of(order.victims.begin(), order.victims.end(), [](const auto& victim) { return !victim->deleting; }))
-    recorded_.victims_chosen(order.victims.size());
+    ground_->recorded.victims_chosen(order.victims.size());
   if (rejection.preemption) {
     cluster::EventRecord event;
     event.regarding = cluster::PodRef::of(*pod);
@@ -291,8 +219,8 @@ void Scheduler::report(const cycle::UndeclaredInput& input, const model::Pod& po
 
 cycle::Explanation Scheduler::explain(const model::PodPtr& pod, bool with_details) {
   const Lock lock(deciding_);
-  cycle::Explanation explanation = cycle_->explain(pod, with_details);
-  cache_.rest(snapshot_);
+  cycle::Explanation explanation = cycle_.explain(pod, with_details);
+  ground_->cache.rest(ground_->snapshot);
   return explanation;
 }
 
@@ -300,34 +228,34 @@ void Scheduler::try_pod(const model::PodPtr& pod, const std::function<void(const
   const Lock lock(deciding_);
   cycle::GangAttempt alone;
   alone.member = [](const model::Pod&) { return false; };
-  cycle_->begin_gang_attempt();
-  cycle::Attempt tried = cycle_->reserve(pod, 0, alone);
+  cycle_.begin_gang_attempt();
+  cycle::Attempt tried = cycle_.reserve(pod, 0, alone);
   look(tried);
-  if (tried.placement) cycle_->give_back(std::move(*tried.placement));
-  cache_.rest(snapshot_);
+  if (tried.placement) cycle_.give_back(std::move(*tried.placement));
+  ground_->cache.rest(ground_->snapshot);
 }
 
 void Scheduler::inspect(const std::function<void(const cache::Snapshot& snapshot)>& look) {
   const Lock lock(deciding_);
-  cache_.refresh(snapshot_);
-  look(snapshot_);
-  cache_.rest(snapshot_);
+  ground_->cache.refresh(ground_->snapshot);
+  look(ground_->snapshot);
+  ground_->cache.rest(ground_->snapshot);
 }
 
 bool Scheduler::schedule_one() { return schedule_one({}); }
 
 bool Scheduler::schedule_one(const Watch& watch) {
-  take_activations();  // evictions end when they like
-  auto popped = queue_->pop();
+  apply_activations();  // evictions end when they like
+  auto popped = queue_.pop();
   if (!popped) return false;
   decide(std::move(*popped), watch);
   return true;
 }
 
 bool Scheduler::schedule_next(const Watch& watch) {
-  take_activations();
-  binder_->wait_for_room(k_room_patience);
-  auto popped = queue_->wait_pop([this] { cache_.rest(snapshot_); });
+  apply_activations();
+  binder_.wait_for_room(k_room_patience);
+  auto popped = queue_.wait_pop([this] { ground_->cache.rest(ground_->snapshot); });
   if (!popped) return false;
   decide(std::move(*popped), watch);
   return true;
@@ -336,26 +264,26 @@ bool Scheduler::schedule_next(const Watch& watch) {
 void Scheduler::decide(queue::Ticket ticket, const Watch& watch) {
   const Lock lock(deciding_);
   if (!wants_decision(ticket)) return;
-  began_ns_ = queue_->now_ns();
+  began_ns_ = queue_.now_ns();
   if (ticket.group().empty())
     decide_alone(std::move(ticket), watch);
   else
     decide_group(std::move(ticket), watch);
-  take_activations();
+  apply_activations();
 }
 
 bool Scheduler::wants_decision(queue::Ticket& ticket) {
   const model::PodPtr pod = ticket.pod();
   observe::V(4).info("About to try and schedule pod", {{"pod", *pod}});
-  if (framework_->find(pod->scheduler_name) == nullptr || cache_.is_assumed(pod->uid)) {
-    queue_->done(std::move(ticket));
+  if (framework_->find(pod->scheduler_name) == nullptr || ground_->cache.is_assumed(pod->uid)) {
+    queue_.done(std::move(ticket));
     return false;
   }
   if (!pod->deleting) {
     observe::V(3).info("Attempting to schedule pod", {{"pod", *pod}});
     return true;
   }
-  failures_->skip_deleting(std::move(ticket), pod->scheduler_name);
+  failures_.skip_deleting(std::move(ticket), pod->scheduler_name);
   return false;
 }
 
@@ -363,10 +291,11 @@ void Scheduler::decide_alone(queue::Ticket ticket, const Watch& watch) {
   const model::PodPtr pod = ticket.pod();
   if (watch.before) watch.before(pod);
   recording::Attempt attempt;
-  attempt.rotation = cycle_->rotation();
-  cycle::Outcome outcome = cycle_->run(pod, ticket.pod_class());
-  recorded_.choice_made(cycle_->choice_ticks(), cycle_->reuse_counts());
-  if (recording_) recording_->attempt(ticket, outcome, attempt, *framework_, queue_->monotonic_ns(began_ns_));
+  attempt.rotation = cycle_.rotation();
+  cycle::Outcome outcome = cycle_.run(pod, ticket.pod_class());
+  ground_->recorded.choice_made(cycle_.choice_ticks(), cycle_.reuse_counts());
+  if (ground_->recording)
+    ground_->recording->attempt(ticket, outcome, attempt, *framework_, queue_.monotonic_ns(began_ns_));
   if (watch.after) watch.after(pod, outcome);
   auto* const placement = std::get_if<cycle::Placement>(&outcome);
   if (placement == nullptr) return reject(std::move(ticket), std::get<cycle::Rejection>(outcome), false);
@@ -388,10 +317,10 @@ void Scheduler::reject(queue::Ticket ticket, const cycle::Rejection& rejection, 
       return reject(std::move(ticket), without, says_once);
     }
   }
-  failures_->handle(std::move(ticket),
-                    {rejection.code, rejection.full_message(), rejection.rejectors, rejection.nomination, says_once,
-                     began_ns_, rejection.has_no_nodes},
-                    pod->scheduler_name);
+  failures_.handle(std::move(ticket),
+                   {rejection.code, rejection.full_message(), rejection.rejectors, rejection.nomination, says_once,
+                    began_ns_, rejection.has_no_nodes},
+                   pod->scheduler_name);
 }
 
 }  // namespace berth::scheduler

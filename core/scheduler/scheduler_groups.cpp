@@ -10,14 +10,14 @@ void Scheduler::decide_group(queue::Ticket ticket, const Watch& watch) {
   if (quorum.verdict.success() && quorum.needed == 0) return decide_alone(std::move(ticket), watch);
   if (quorum.verdict.success()) {
     std::vector<queue::Ticket> tickets;
-    for (queue::Ticket& member : queue_->pop_group(std::move(ticket)))
+    for (queue::Ticket& member : queue_.pop_group(std::move(ticket)))
       if (wants_decision(member)) tickets.push_back(std::move(member));
     return plan_group(std::move(tickets), quorum, watch);
   }
   // The others keep what they were told; the one that completes the group takes them along.
   if (watch.before) watch.before(pod);
-  cycle::Outcome outcome = cycle_->turn_away(quorum.verdict);
-  if (recording_) recording_->attempt(ticket, outcome, {.way = recording::Way::unplanned}, *framework_);
+  cycle::Outcome outcome = cycle_.turn_away(quorum.verdict);
+  if (ground_->recording) ground_->recording->attempt(ticket, outcome, {.way = recording::Way::unplanned}, *framework_);
   if (watch.after) watch.after(pod, outcome);
   reject(std::move(ticket), std::get<cycle::Rejection>(outcome), true);
 }
@@ -33,7 +33,7 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
   cycle::GroupOutcome plan;
   recording::Attempt attempt;
   attempt.needed = quorum.needed;
-  attempt.rotation = cycle_->rotation();
+  attempt.rotation = cycle_.rotation();
   const bool complete = tickets.size() >= quorum.needed;
   if (!complete) {
     // Some member is on its way: held by a gate, or failing elsewhere. It takes the others along when it comes.
@@ -44,13 +44,13 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
     while (plan.members.size() < tickets.size()) plan.members.emplace_back(rejection);
   } else {
     plan = this->plan(group_request(tickets, quorum.needed));
-    recorded_.choice_made(cycle_->choice_ticks(), cycle_->reuse_counts());
+    ground_->recorded.choice_made(cycle_.choice_ticks(), cycle_.reuse_counts());
   }
-  if (recording_) {
+  if (ground_->recording) {
     attempt.way = complete ? recording::Way::planned : recording::Way::unplanned;
     for (std::size_t i = 0; i < tickets.size(); ++i) {
       attempt.members_left = static_cast<std::uint32_t>(tickets.size() - i - 1);
-      recording_->attempt(tickets[i], plan.members[i], attempt, *framework_, queue_->monotonic_ns(began_ns_));
+      ground_->recording->attempt(tickets[i], plan.members[i], attempt, *framework_, queue_.monotonic_ns(began_ns_));
     }
   }
   for (std::size_t i = 0; i < tickets.size(); ++i)
@@ -61,7 +61,7 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
   if (plan.kind == cycle::GroupOutcome::Kind::placed && barrier) {
     barrier->renew();
   } else if (plan.kind == cycle::GroupOutcome::Kind::placed && quorum.needed > 1) {
-    barrier = std::make_shared<binding::GroupBarrier>(waiting_, quorum.hold, quorum.needed);
+    barrier = std::make_shared<binding::GroupBarrier>(ground_->waiting, quorum.hold, quorum.needed);
     barriers_[group] = barrier;
   }
   if (plan.kind == cycle::GroupOutcome::Kind::short_of && complete && barrier)
@@ -77,8 +77,8 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
 }
 
 cycle::GroupOutcome Scheduler::plan(const cycle::GroupRequest& request) {
-  const GroupMembers::Planning planning(group_members_, request.key);
-  return cycle::GroupCycle(*cycle_, snapshot_, cache_.resources()).run(request);
+  const GroupMembers::Planning planning(ground_->group_members, request.key);
+  return cycle::GroupCycle(cycle_, ground_->snapshot, ground_->cache.resources()).run(request);
 }
 
 cycle::GroupRequest Scheduler::group_request(std::span<const queue::Ticket> tickets, std::uint32_t needed) {

@@ -9,7 +9,8 @@
 
 namespace berth::text {
 
-/// Writes one JSON object, member by member, in the order of the calls.
+/// Writes one JSON object, member by member, in the order of the calls. It is whole when done() is called, and may then be
+/// a member of another, which copies it. For bodies of requests; report::JsonWriter writes documents.
 class JsonObject {
  public:
   JsonObject& text(std::string_view key, std::string_view value) {

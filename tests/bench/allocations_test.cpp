@@ -32,17 +32,17 @@ TEST(Allocations, OfACycleDoNotDependOnTheNumberOfNodes) {
 }
 
 TEST(Allocations, OfGroupsAreNoneForPodsThatAreInNone) {
-  cache::PodGroups groups([](const model::Pod& pod) { return pod.name == "member" ? "g" : std::string(); });
+  cache::PodGroups groups;
   const auto pod = [](const char* name, const char* uid) {
     auto made = std::make_shared<model::Pod>();
     made->name = name;
     made->uid = uid;
     return made;
   };
-  groups.put(pod("member", "3b51b7c0-9d57-4f0c-8a3e-5d1f0a7c2b11"));
+  groups.put(pod("member", "3b51b7c0-9d57-4f0c-8a3e-5d1f0a7c2b11"), "g");
   const auto plain = pod("plain", "7c0d2a3e-1f4b-4c58-9a6d-2e8f01b3c4d5");
   const std::uint64_t before = allocation_count();
-  groups.put(plain);
+  groups.put(plain, {});
   groups.remove(*plain);
   EXPECT_EQ(allocation_count(), before);
   EXPECT_EQ(groups.group_count(), 1u);

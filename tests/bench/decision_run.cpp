@@ -63,8 +63,9 @@ void decide_gang(scheduler::Scheduler& scheduler, queue::Ticket first, std::vect
       framework::ask_quorum(*scheduler.framework().profiles().front()->groups, *first.pod());
   std::vector<queue::Ticket> tickets = scheduler.queue().pop_group(std::move(first));
   if (!quorum.verdict.success() || tickets.size() < quorum.needed) throw std::runtime_error("a gang is not complete");
-  cycle::GroupOutcome plan = cycle::GroupCycle(scheduler.cycle(), scheduler.snapshot(), scheduler.cache().resources())
-                                 .run(scheduler.group_request(tickets, quorum.needed));
+  cycle::GroupOutcome plan =
+      cycle::GroupCycle(scheduler.cycle(), scheduler.snapshot(), scheduler.framework().host().resources)
+          .run(scheduler.group_request(tickets, quorum.needed));
   for (std::size_t i = 0; i < tickets.size(); ++i) {
     auto* const placement = std::get_if<cycle::Placement>(&plan.members[i]);
     chosen.push_back(placement != nullptr ? placement->assumption.node_name() : k_no_symbol);
@@ -95,9 +96,9 @@ config::Configuration default_configuration(const app::PluginLibrary& plugins, c
 
 DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const config::Configuration& configuration,
                           const app::PluginLibrary& plugins, recording::Recorder* recorder) {
-  std::vector<std::string> complaints;
-  auto pass = app::SinglePass::make(symbols, configuration, plugins, complaints, 0, recorder);
-  if (!pass) throw std::runtime_error(complaints.empty() ? "no scheduler" : complaints.front());
+  auto made = app::SinglePass::make(symbols, configuration, plugins, 0, recorder);
+  if (!made.ok()) throw std::runtime_error(made.error().render());
+  const std::unique_ptr<app::SinglePass> pass = std::move(*made);
   cluster::Manifests manifests;
   for (const auto& node : workload.nodes) manifests.objects.emplace_back(node);
   for (const auto& object : workload.objects) manifests.objects.emplace_back(object);

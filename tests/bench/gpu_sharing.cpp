@@ -121,7 +121,9 @@ class Cards {
 /// Has the extender make the binding, and waits for it.
 void bind(extender::Extender& extender, const model::Pod& pod, std::string_view node) {
   std::promise<std::string> problem;
-  extender.bind(pod, node, [&](const Result<Unit>& done) { problem.set_value(done.ok() ? "" : done.error().message); });
+  extender.bind(
+      pod, node, [] { return Status(Unit{}); },
+      [&](const Result<Unit>& done) { problem.set_value(done.ok() ? "" : done.error().message); });
   if (const std::string text = problem.get_future().get(); !text.empty()) throw std::runtime_error(text);
 }
 
@@ -148,13 +150,14 @@ Outcome run(const Shape& shape, const std::string& plugin_dir, const std::string
     wanted[fmt::format("pod-{:06}", i)] = memory;
     objects.pod(i, memory);
   }
-  std::vector<std::string> complaints;
-  const auto pass = app::SinglePass::make(symbols, configuration, plugins, complaints);
-  if (!pass) throw std::runtime_error(complaints.empty() ? "no scheduler" : complaints.front());
+  auto made = app::SinglePass::make(symbols, configuration, plugins);
+  if (!made.ok()) throw std::runtime_error(made.error().render());
+  const std::unique_ptr<app::SinglePass> pass = std::move(*made);
   pass->load(objects.manifests);
 
   // Beside the pass, which binds nothing itself.
-  const auto extenders = extender::ConfiguredExtenders::make(configuration, symbols, {}, complaints);
+  const std::unique_ptr<extender::ConfiguredExtenders> extenders =
+      extender::ConfiguredExtenders::make(configuration, symbols, {}).value();
 
   Outcome out;
   Cards cards(shape);
@@ -175,7 +178,7 @@ Outcome run(const Shape& shape, const std::string& plugin_dir, const std::string
     }
     pass->scheduler().queue().done(std::move(*ticket));
   }
-  for (const observe::CallTotal& total : pass->scheduler().counters().totals())
+  for (const observe::CallTotal& total : pass->scheduler().views().counters.totals())
     if (total.plugin == "GpuShare") out.plugin_us += total.seconds * 1e6 / static_cast<double>(out.decisions_us.size());
   return out;
 }

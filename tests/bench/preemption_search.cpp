@@ -198,9 +198,9 @@ int run(const CommonOptions& options) {
   Scene scene(w);
   app::PluginLibrary plugins;
   const config::Configuration configuration = configuration_for(w, options.plugin_dir, plugins);
-  std::vector<std::string> complaints;
-  const auto pass = app::SinglePass::make(scene.symbols, configuration, plugins, complaints);
-  if (!pass) throw std::runtime_error(complaints.front());
+  auto made = app::SinglePass::make(scene.symbols, configuration, plugins);
+  if (!made.ok()) throw std::runtime_error(made.error().render());
+  const std::unique_ptr<app::SinglePass> pass = std::move(*made);
   pass->load(scene.manifests);
   scheduler::Scheduler& scheduler = pass->scheduler();
 
@@ -226,9 +226,9 @@ int run(const CommonOptions& options) {
     preemption_test::Choice chosen{
         std::string(scene.symbols.text(rejection->nomination.node)), {}, rejection->preemption->violations};
     for (const std::string& uid : rejection->victims) {
-      const auto victim = scheduler.cache().find_pod(uid);
+      const auto victim = scheduler.intake().cache.find_pod(uid);
       chosen.victims.insert(victim->pod->key());
-      if (!scheduler.cache().remove_pod(*victim->pod).ok()) wrong = "a victim is not in the cache";
+      if (!scheduler.intake().cache.remove_pod(*victim->pod).ok()) wrong = "a victim is not in the cache";
     }
     candidates += rejection->preemption->candidates;
     victims += chosen.victims.size();
@@ -239,7 +239,7 @@ int run(const CommonOptions& options) {
                           expected.choice ? expected.choice->node : "none",
                           expected.choice ? expected.choice->victims.size() : 0, expected.candidates);
     if (!wrong.empty()) break;
-    auto placed = scheduler.cache().assume(pod, rejection->nomination.node);
+    auto placed = scheduler.intake().cache.assume(pod, rejection->nomination.node);
     if (placed) std::move(placed).value().confirm();
   }
   // The first search reads every pod of the cluster into its index; the others only what changed.

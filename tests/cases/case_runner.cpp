@@ -131,9 +131,11 @@ void CaseRunner::make(const text::Value& root) {
     if (!given) return complain(*start, "a time is written 100.3s");
     options.start_wall_ns = *given;
   }
-  std::vector<std::string> complaints;
-  simulation_ = app::Simulation::make(symbols_, configuration_, *plugins_, options, complaints);
-  for (std::string& complaint : complaints) complain(root, std::move(complaint));
+  auto made = app::Simulation::make(symbols_, configuration_, *plugins_, options);
+  if (made.ok())
+    simulation_ = std::move(*made);
+  else
+    for (const text::Diagnostic& each : made.error().all()) complain(root, each.message);
 }
 
 StepResult CaseRunner::start() {
@@ -219,7 +221,7 @@ void CaseRunner::put_manifest(const std::string& manifest) {
   app::read_as_gated(configuration_, options);
   app::keep_for_extenders(configuration_, options);
   app::keep_for_plugins(simulation_->scheduler().framework(), options);
-  options.watched = simulation_->scheduler().objects().resources();
+  options.watched = simulation_->scheduler().views().objects.resources();
   options.defaulting = std::make_shared<decode::Defaulting>(simulation_->clock().wall_ns());
   const auto documents = text::parse_json(manifest, document_.file(), problems_);
   if (documents.empty()) return;

@@ -208,11 +208,9 @@ class Player {
   Player(const config::Configuration& given, const app::PluginLibrary& plugins, VerdictReuse reuse)
       : configuration_(given) {
     configuration_.plugins.verdict_reuse = reuse;
-    std::vector<std::string> complaints;
     app::Simulation::Options options;
     options.start_wall_ns = 1'000'000'000'000;
-    simulation_ = app::Simulation::make(symbols_, configuration_, plugins, options, complaints);
-    EXPECT_TRUE(complaints.empty()) << fmt::format("{}", fmt::join(complaints, "\n"));
+    simulation_ = app::Simulation::make(symbols_, configuration_, plugins, options).value();
   }
 
   void play(const Script& script) {
@@ -260,7 +258,7 @@ class Player {
     options.needs = app::field_needs(configuration_);
     app::read_as_gated(configuration_, options);
     app::keep_for_plugins(simulation_->scheduler().framework(), options);
-    options.watched = simulation_->scheduler().objects().resources();
+    options.watched = simulation_->scheduler().views().objects.resources();
     options.watched.emplace_back("resource.k8s.io/v1/resourceclaimtemplates");
     options.defaulting = std::make_shared<decode::Defaulting>(simulation_->clock().wall_ns());
     const auto documents = text::parse_json(manifest, "generated", problems);

@@ -59,11 +59,9 @@ class Gangs {
 
  public:
   Gangs() {
-    std::vector<std::string> complaints;
     app::Simulation::Options options;
     options.start_wall_ns = 1'000'000'000'000;
-    simulation = app::Simulation::make(symbols_, setting().configuration, setting().plugins, options, complaints);
-    EXPECT_TRUE(complaints.empty()) << fmt::format("{}", fmt::join(complaints, "\n"));
+    simulation = app::Simulation::make(symbols_, setting().configuration, setting().plugins, options).value();
     put(R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"wait"},
             "provisioner":"csi.example.com","volumeBindingMode":"WaitForFirstConsumer"})");
     put(R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},"spec":{}})");
@@ -157,7 +155,7 @@ class Gangs {
       Count& count = found[group];
       if (pod->node_name != k_no_symbol)
         ++count.bound;
-      else if (simulation->scheduler().cache().is_assumed(pod->uid))
+      else if (simulation->scheduler().views().cache.is_assumed(pod->uid))
         count.reserved.insert(pod->uid);
     }
     return found;
@@ -191,7 +189,7 @@ class Gangs {
     text::Diagnostics problems;
     decode::DecodeOptions options;
     options.defaulting = std::make_shared<decode::Defaulting>();
-    options.watched = simulation->scheduler().objects().resources();
+    options.watched = simulation->scheduler().views().objects.resources();
     const auto documents = text::parse_json(json, "generated", problems);
     const auto decoded =
         decode::ObjectDecoder(symbols_, options).decode(documents.at(0), documents.at(0).root(), problems);
@@ -239,7 +237,7 @@ class Gangs {
     for (const model::PodPtr& pod : simulation->cluster().pods()) {
       Symbol node = pod->node_name;
       if (node == k_no_symbol)
-        if (const auto cached = simulation->scheduler().cache().find_pod(pod->uid)) node = cached->node;
+        if (const auto cached = simulation->scheduler().views().cache.find_pod(pod->uid)) node = cached->node;
       for (const model::PodResource& resource : pod->requests->resources)
         if (node != k_no_symbol && resource.name == name) cpu[node] += resource.effective;
     }
@@ -295,7 +293,7 @@ class Gangs {
         if (held.since_ns == 0) held.since_ns = now_ns;
         held.uids.clear();
         for (const std::string& uid : count.reserved)
-          if (simulation->scheduler().waiting().waiting(uid)) held.uids.insert(uid);
+          if (simulation->scheduler().views().waiting.waiting(uid)) held.uids.insert(uid);
         was_held_ = was_held_ || !held.uids.empty();
       }
     }
@@ -380,7 +378,7 @@ class Life {
     ASSERT_NO_FATAL_FAILURE(gangs.advance(400'000, 5000));
     for (const auto& [group, count] : gangs.counts()) EXPECT_TRUE(count.reserved.empty()) << "gang " << group;
     EXPECT_EQ(gangs.simulation->scheduler().queue().sizes().in_flight, 0u);
-    EXPECT_EQ(gangs.simulation->scheduler().waiting().size(), 0u);
+    EXPECT_EQ(gangs.simulation->scheduler().views().waiting.size(), 0u);
   }
 
   Gangs gangs;

@@ -158,11 +158,9 @@ class Player {
   Player(const config::Configuration& given, const app::PluginLibrary& plugins, VerdictReuse reuse)
       : configuration_(given) {
     configuration_.plugins.verdict_reuse = reuse;
-    std::vector<std::string> complaints;
     app::Simulation::Options options;
     options.start_wall_ns = 1'000'000'000;
-    simulation_ = app::Simulation::make(symbols_, configuration_, plugins, options, complaints);
-    EXPECT_TRUE(complaints.empty()) << fmt::format("{}", fmt::join(complaints, "\n"));
+    simulation_ = app::Simulation::make(symbols_, configuration_, plugins, options).value();
   }
 
   void play(const Script& script) {
@@ -262,7 +260,7 @@ class Player {
     EXPECT_EQ(sizes.active + sizes.backoff + sizes.unschedulable + sizes.gated, queued.size());
     EXPECT_EQ(sizes.in_flight, 0u);
     EXPECT_EQ(sizes.logged_events, 0u);
-    const cache::CacheCounts counts = simulation_->scheduler().cache().counts();
+    const cache::CacheCounts counts = simulation_->scheduler().views().cache.counts();
     EXPECT_EQ(counts.pods, placed);
     EXPECT_EQ(counts.assumed_pods, 0u);
   }

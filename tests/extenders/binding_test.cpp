@@ -32,7 +32,7 @@ TEST(ExtenderBind, AnErrorGivesTheNodeBackAndThePodIsTriedAgain) {
   ASSERT_EQ(failed->conditions.size(), 1U);
   EXPECT_EQ(failed->conditions[0].reason, "SchedulerError");
   EXPECT_EQ(failed->conditions[0].message, "card is hot");
-  EXPECT_EQ(world.simulation->scheduler().cache().counts().assumed_pods, 0U);
+  EXPECT_EQ(world.simulation->scheduler().views().cache.counts().assumed_pods, 0U);
   broken = false;
   world.advance(std::chrono::seconds(30));
   EXPECT_EQ(world.place("p"), "a");

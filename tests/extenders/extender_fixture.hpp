@@ -61,7 +61,11 @@ class ExtenderWorld {
     EXPECT_TRUE(problems.empty()) << problems.render();
     app::Simulation::Options options;
     options.start_wall_ns = 1'000'000'000'000;
-    simulation = app::Simulation::make(symbols_, configuration_, *plugins_, options, complaints);
+    auto made = app::Simulation::make(symbols_, configuration_, *plugins_, options);
+    if (made.ok())
+      simulation = std::move(*made);
+    else
+      for (const text::Diagnostic& each : made.error().all()) errors.push_back(each.message);
   }
 
   void put(const std::string& yaml) {
@@ -118,7 +122,7 @@ class ExtenderWorld {
   SymbolTable symbols_;  // outlives the simulation
 
  public:
-  std::vector<std::string> complaints;
+  std::vector<std::string> errors;  // why there is no simulation
   bool keeps_first = false;
   std::map<std::string, report::Decision> decisions;  // the last one, or the first, by pod
   std::map<std::string, int> attempts;
@@ -137,7 +141,7 @@ inline Answer all_pass(const Question& question) { return passing(nodes_of(quest
 class Attempt {
  public:
   explicit Attempt(const std::string& extenders) : world(extenders) {
-    if (!world.complaints.empty()) return;
+    if (!world.errors.empty()) return;
     world.node("a");
     world.pod("p");
     world.run();

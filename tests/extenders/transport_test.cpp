@@ -50,8 +50,8 @@ TEST(ExtenderTransport, APasswordInTheUrlIsNotShown) {
   EXPECT_EQ(extenders.all()[0]->name(), "http://me:***@127.0.0.1:" + std::to_string(failing.port()) + "/");
   for (const char* unusable : {"http://me:secret@h:99999", "http://me:secret@h/?x"}) {
     ExtenderWorld world("[{urlPrefix: \"" + std::string(unusable) + "\"}]");
-    ASSERT_EQ(world.complaints.size(), 1U);
-    EXPECT_EQ(world.complaints[0].find("secret"), std::string::npos) << world.complaints[0];
+    ASSERT_EQ(world.errors.size(), 1U);
+    EXPECT_EQ(world.errors[0].find("secret"), std::string::npos) << world.errors[0];
   }
 }
 
@@ -336,9 +336,9 @@ TEST(ExtenderTls, WhatCannotBeUsedIsSaidAtTheStart) {
         std::pair{"urlPrefix: \"http://h:99999\"", "99999"},
         std::pair{"urlPrefix: \"http://h\", filterVerb: \"two words\"", "\"two words\" cannot be a verb"}}) {
     ExtenderWorld world("[{" + std::string(fields) + "}]");
-    ASSERT_EQ(world.complaints.size(), 1U) << fields;
-    EXPECT_NE(world.complaints[0].find(words), std::string::npos) << world.complaints[0];
-    EXPECT_EQ(world.complaints[0].find("berth.yaml:3:13  extenders[0]: extender "), 0U) << world.complaints[0];
+    ASSERT_EQ(world.errors.size(), 1U) << fields;
+    EXPECT_NE(world.errors[0].find(words), std::string::npos) << world.errors[0];
+    EXPECT_EQ(world.errors[0].find("berth.yaml:3:13  extenders[0]: extender "), 0U) << world.errors[0];
     EXPECT_EQ(world.simulation, nullptr);
   }
 }

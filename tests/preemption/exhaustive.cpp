@@ -39,9 +39,12 @@ class Node {
  private:
   Code judge_once(const std::vector<cache::PodHandle>& gone, bool with_promised) {
     preemption::WhatIf what_if(context_, blocks_, slot_, filters_);
-    for (const cache::PodHandle handle : gone) what_if.remove(*scheduler_.cache().pod(handle), handle);
+    // judge() reports what fails.
+    for (const cache::PodHandle handle : gone)
+      if (!what_if.remove(*scheduler_.intake().cache.pod(handle), handle).ok()) break;
     if (with_promised)
-      for (const model::PodPtr& pod : nominated_) what_if.add(*pod);
+      for (const model::PodPtr& pod : nominated_)
+        if (!what_if.add(*pod).ok()) break;
     return what_if.judge().code;
   }
 
@@ -88,20 +91,20 @@ std::optional<Found> examine(scheduler::Scheduler& scheduler, Node& node, const 
                              const SymbolTable& symbols) {
   std::vector<cache::PodHandle> lower;
   for (const cache::PodHandle handle : row.pods)
-    if (scheduler.cache().pod(handle)->priority < preemptor.priority) lower.push_back(handle);
+    if (scheduler.intake().cache.pod(handle)->priority < preemptor.priority) lower.push_back(handle);
   if (lower.empty() || node.judge(lower) != Code::success) return std::nullopt;
 
   // Pods that have not started: each comparison of upstream takes a later "now", so an insertion sort turns them round.
   std::reverse(lower.begin(), lower.end());
   std::stable_sort(lower.begin(), lower.end(), [&](cache::PodHandle a, cache::PodHandle b) {
-    const model::PodPtr p = scheduler.cache().pod(a), q = scheduler.cache().pod(b);
+    const model::PodPtr p = scheduler.intake().cache.pod(a), q = scheduler.intake().cache.pod(b);
     if (p->priority != q->priority) return p->priority > q->priority;
     if (start_of(*p) != start_of(*q)) return start_of(*p) < start_of(*q);
     if (start_of(*p) == INT64_MAX) return false;
     return std::find(row.pods.begin(), row.pods.end(), a) < std::find(row.pods.begin(), row.pods.end(), b);
   });
   std::vector<model::PodPtr> pods;
-  for (const cache::PodHandle handle : lower) pods.push_back(scheduler.cache().pod(handle));
+  for (const cache::PodHandle handle : lower) pods.push_back(scheduler.intake().cache.pod(handle));
   const std::vector<bool> beyond = beyond_budgets(pods, budgets, symbols);
 
   std::vector<cache::PodHandle> gone = lower;
@@ -159,7 +162,7 @@ const Found& pick_one(const std::vector<Found>& all) {
 Exhaustive search_exhaustively(scheduler::Scheduler& scheduler, const model::PodPtr& pod,
                                const framework::NominatedPods& nominated, const std::vector<Budget>& budgets,
                                const SymbolTable& symbols) {
-  scheduler.cache().refresh(scheduler.snapshot());
+  scheduler.intake().cache.refresh(scheduler.snapshot());
   cache::Snapshot& snapshot = scheduler.snapshot();
   auto context = scheduler.framework().pool(scheduler.framework().index_of(pod->scheduler_name)).take();
   context->begin(pod, 0, 0, &snapshot);

@@ -147,9 +147,7 @@ struct Setting {
     EXPECT_TRUE(problems.empty() && plugins.ok()) << problems.render() << plugins.report.render();
   }
   std::unique_ptr<app::SinglePass> pass(Scene& scene) const {
-    std::vector<std::string> complaints;
-    auto pass = app::SinglePass::make(scene.symbols, configuration, plugins, complaints);
-    EXPECT_TRUE(complaints.empty());
+    std::unique_ptr<app::SinglePass> pass = app::SinglePass::make(scene.symbols, configuration, plugins).value();
     pass->load(scene.manifests);
     return pass;
   }
@@ -165,7 +163,7 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
     scheduler::Scheduler& scheduler = pass->scheduler();
     while (auto ticket = scheduler.queue().pop()) {
       const model::PodPtr pod = ticket->pod();
-      scheduler.cache().refresh(scheduler.snapshot());
+      scheduler.intake().cache.refresh(scheduler.snapshot());
       const framework::NominatedPods nominated = scene.promised_for(*pod, scheduler.snapshot());
       const Exhaustive expected = search_exhaustively(scheduler, pod, nominated, scene.budgets, scene.symbols);
       const std::vector<std::int64_t> before = image_of(scheduler.snapshot());
@@ -182,7 +180,7 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
         chosen.emplace();
         chosen->node = scene.symbols.text(rejection.nomination.node);
         for (const std::string& uid : rejection.victims)
-          chosen->victims.insert(scheduler.cache().find_pod(uid)->pod->key());
+          chosen->victims.insert(scheduler.intake().cache.find_pod(uid)->pod->key());
         ASSERT_TRUE(rejection.preemption);
         chosen->violations = rejection.preemption->violations;
         EXPECT_EQ(rejection.preemption->candidates, expected.candidates) << pod->key();
@@ -220,7 +218,7 @@ TEST(Preemption, AddingAPodAndTakingItAwayChangesNoVerdict) {
     Scene scene(seed);
     const auto pass = setting.pass(scene);
     scheduler::Scheduler& scheduler = pass->scheduler();
-    scheduler.cache().refresh(scheduler.snapshot());
+    scheduler.intake().cache.refresh(scheduler.snapshot());
     cache::Snapshot& snapshot = scheduler.snapshot();
     while (auto ticket = scheduler.queue().pop()) {
       auto context = scheduler.framework().pool(0).take();
@@ -233,12 +231,12 @@ TEST(Preemption, AddingAPodAndTakingItAwayChangesNoVerdict) {
       for (const cache::Slot slot : snapshot.order()) {
         preemption::WhatIf untouched(*context, blocks, slot, filters), touched(*context, blocks, slot, filters);
         for (const cache::PodHandle handle : snapshot.row(slot).pods) {
-          const model::PodPtr pod = scheduler.cache().pod(handle);
+          const model::PodPtr pod = scheduler.intake().cache.pod(handle);
           // A port is not counted, so that of two pods which hold it either takes it away: as upstream, and not
           // reversible.
           if (!pod->spec->host_ports.empty()) continue;
-          EXPECT_EQ(touched.remove(*pod, handle), "");
-          EXPECT_EQ(touched.add(*pod), "");
+          EXPECT_TRUE(touched.remove(*pod, handle).ok());
+          EXPECT_TRUE(touched.add(*pod).ok());
           const framework::NodeVerdict a = untouched.judge(), b = touched.judge();
           EXPECT_EQ(a.code, b.code) << ticket->pod()->key() << " on " << snapshot.row(slot).node->name;
           EXPECT_EQ(a.plugin, b.plugin);

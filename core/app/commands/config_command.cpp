@@ -51,7 +51,7 @@ bool check_file(const std::string& path, const PluginAccess& access, std::ostrea
   const config::Configuration configuration =
       config::resolve(raw, catalog.value(), config::AbsentPlugins::embedded(), diagnostics, &notes);
   if (diagnostics.empty() && access.try_out)
-    for (const std::string& complaint : access.try_out(configuration)) diagnostics.add("", {}, "", complaint);
+    for (const text::Diagnostic& each : access.try_out(configuration).all()) diagnostics.add(each);
   err << raw.notes.render() << notes.render();
   if (!diagnostics.empty()) {
     print_diagnostics(err, diagnostics);

@@ -18,9 +18,9 @@ namespace berth::app {
 struct PluginAccess {
   /// Loads the plugins that a configuration needs and says what they offer. An Error is the loader's whole report.
   std::function<Result<config::PluginCatalog>(const config::RawConfiguration&)> load;
-  /// Makes every plugin of every profile and drops it again: a plugin may refuse args that its schema lets pass. One
-  /// complaint per entry. May be empty.
-  std::function<std::vector<std::string>(const config::Configuration&)> try_out;
+  /// Makes every plugin of every profile and drops it again: a plugin may refuse args that its schema lets pass. May be
+  /// empty.
+  std::function<text::Diagnostics(const config::Configuration&)> try_out;
 };
 
 /// Prints problems in the order of their positions, and how many there are.

@@ -42,8 +42,8 @@ bool waits(const report::SimulationReport& report, std::string_view pod) {
 }  // namespace
 
 int run_explain(const ExplainOptions& options, std::ostream& out, std::ostream& err) {
-  if (const std::string wrong = options.view.contradiction(); !wrong.empty()) {
-    err << "berth: " << wrong << '\n';
+  if (const Status checked = options.view.check(); !checked.ok()) {
+    err << "berth: " << checked.error().message << '\n';
     return 2;
   }
   ClusterView view(options.view, err);

@@ -373,10 +373,13 @@ bool LiveRun::make_host(net::IoThreads& io) {
   reign_ = std::make_shared<cluster::kube::Reign>(lease_clock_, lease_options().reign_ns());
   if (!configuration_.leader_election.leader_elect) reign_->begin_without_lease();
   host.reign = reign_;
-  std::vector<std::string> complaints;
-  host_ = LiveHost::make(symbols_, configuration_, plugins_, endpoint_, io, clock_, host, complaints);
-  for (const std::string& complaint : complaints) err_ << complaint << '\n';
-  return host_ != nullptr;
+  auto made = LiveHost::make(symbols_, configuration_, plugins_, endpoint_, io, clock_, host);
+  if (!made.ok()) {
+    err_ << made.error().render();
+    return false;
+  }
+  host_ = std::move(*made);
+  return true;
 }
 
 Status LiveRun::lease_is_fresh() const {
@@ -468,9 +471,10 @@ bool LiveRun::elect(net::IoThreads& lease_io, const std::shared_ptr<Milestones>&
   };
   calls.on_ended = [] { end_now(1); };
   calls.may_renew = [this, &election] {
-    const std::string why = host_->standstill(election.renew_deadline_ns);
-    if (!why.empty()) observe::error("Nothing is decided here: the lease is not renewed", {{"err", why}});
-    return why.empty();
+    const Status going = host_->may_go_on(election.renew_deadline_ns);
+    if (!going.ok())
+      observe::error("Nothing is decided here: the lease is not renewed", {{"err", going.error().message}});
+    return going.ok();
   };
   net::HttpClientOptions client;
   client.qps = configuration_.client_connection.qps;

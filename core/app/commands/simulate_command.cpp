@@ -27,8 +27,8 @@ class SimulateRun {
       : options_(options), out_(out), err_(err) {}
 
   int run() {
-    if (const std::string wrong = contradiction(); !wrong.empty()) {
-      err_ << "berth: " << wrong << '\n';
+    if (const Status checked = check(); !checked.ok()) {
+      err_ << "berth: " << checked.error().message << '\n';
       return 2;
     }
     read_standard_input();
@@ -60,29 +60,30 @@ class SimulateRun {
   static std::string name_of(const std::string& config) { return config.empty() ? "defaults" : config; }
   static bool decide(PolicyRun& run) { return run.configure() && run.read_cluster() && run.decide(); }
 
-  /// Options that cannot be had together; empty: there are none.
-  std::string contradiction() const {
+  /// Fails when some options cannot be had together.
+  Status check() const {
     if (options_.until_full && options_.pod.empty())
-      return "--until-full needs --pod FILE: the manifest of the pod that the cluster is filled with";
-    if (!options_.until_full && !options_.pod.empty()) return "--pod is for --until-full: add it, or leave --pod out";
+      return Error{"--until-full needs --pod FILE: the manifest of the pod that the cluster is filled with"};
+    if (!options_.until_full && !options_.pod.empty())
+      return Error{"--pod is for --until-full: add it, or leave --pod out"};
     if (options_.until_full && options_.single_pass)
-      return "--until-full binds pods, which --single-pass does not: leave one of them out";
+      return Error{"--until-full binds pods, which --single-pass does not: leave one of them out"};
     if (options_.output == "html" && (options_.compare || !options_.explain.empty()))
-      return "-o html is one page with every pod: leave --explain and --compare out";
+      return Error{"-o html is one page with every pod: leave --explain and --compare out"};
     if (!options_.why_not.empty() && options_.explain.empty())
-      return "--why-not NODE needs --explain NAMESPACE/NAME: the pod that is not on the node";
+      return Error{"--why-not NODE needs --explain NAMESPACE/NAME: the pod that is not on the node"};
     if (options_.until_full && !options_.explain.empty())
-      return "--explain is about a pod of the cluster, --until-full about a full one: leave one of them out";
+      return Error{"--explain is about a pod of the cluster, --until-full about a full one: leave one of them out"};
     if (!options_.record.empty() && (options_.compare || options_.single_pass))
-      return "--record is of one simulation as a whole: leave --compare and --single-pass out";
+      return Error{"--record is of one simulation as a whole: leave --compare and --single-pass out"};
     if (options_.compare && !options_.decisions.empty())
-      return "--decisions writes those of one policy: run each alone, without --compare";
+      return Error{"--decisions writes those of one policy: run each alone, without --compare"};
     const auto inputs = std::count(options_.cluster.begin(), options_.cluster.end(), "-");
     if (inputs + (options_.pod == "-" ? 1 : 0) > 1)
-      return "standard input can be read once: write - for one of --cluster and --pod";
+      return Error{"standard input can be read once: write - for one of --cluster and --pod"};
     if (options_.compare && !options_.explain.empty())
-      return "--explain is about one policy, --compare about two: leave one of them out";
-    return {};
+      return Error{"--explain is about one policy, --compare about two: leave one of them out"};
+    return Unit{};
   }
 
   /// What is to be read twice is kept.

@@ -69,8 +69,8 @@ class ServedPage {
 }  // namespace
 
 int run_ui(const UiOptions& options, std::ostream& out, std::ostream& err) {
-  if (const std::string wrong = options.view.contradiction(); !wrong.empty()) {
-    err << "berth: " << wrong << '\n';
+  if (const Status checked = options.view.check(); !checked.ok()) {
+    err << "berth: " << checked.error().message << '\n';
     return 2;
   }
   if (std::find(options.view.cluster.begin(), options.view.cluster.end(), "-") != options.view.cluster.end()) {

@@ -153,192 +153,216 @@ class LiveHost::WatchedSink final : public cluster::ClusterSink {
   framework::OpenCalls& calls_;
 };
 
-LiveHost::LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options)
-    : symbols_(symbols),
-      clock_(clock),
-      options_(std::move(options)),
-      open_calls_(clock),
-      slow_calls_(options_.slow_plugin_threshold_ns),
-      cycle_clock_(clock) {}
-
-std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Configuration& configuration,
-                                         const PluginLibrary& plugins, std::shared_ptr<net::Endpoint> endpoint,
-                                         net::IoThreads& io, const Clock& clock, LiveHostOptions options,
-                                         std::vector<std::string>& complaints) {
-  std::unique_ptr<LiveHost> made(new LiveHost(symbols, clock, std::move(options)));
-  LiveHost* const self = made.get();
-  const config::ClientConnection& connection = configuration.client_connection;
-  const auto find_pod = [self](std::string_view ns, std::string_view name) -> model::PodPtr {
-    return self->reader_ == nullptr ? nullptr : self->reader_->find_pod(ns, name);
-  };
-  // On the pool: plugins hear of what expires.
-  made->gate_ = std::make_shared<cluster::BindingGate>(
-      clock, cluster::BindingGateOptions{.after = [self](std::int64_t delay_ns, std::function<void()> task) {
-        scheduler::Scheduler* const scheduler = self->complete_;
-        if (scheduler == nullptr) return;
-        scheduler->timers().start(delay_ns, [self, task = std::move(task)] { self->pool_->post(task); });
-      }});
-  cluster::kube::KubeWriterOptions writer{client_options(connection, made->options_, 1000),
-                                          client_options(connection, made->options_, 2000), made->options_.host_name,
-                                          made->gate_};
-  made->kube_writer_ = std::make_unique<cluster::kube::KubeWriter>(io, endpoint, clock, find_pod, writer);
-  if (made->options_.dry_run) made->dry_writer_ = std::make_unique<DryRunWriter>();
-  if (made->options_.shadow) made->dry_writer_ = std::make_unique<cluster::AcceptingWriter>();
-  cluster::ClusterWriter& direct = made->dry_writer_ ? *made->dry_writer_ : *made->kube_writer_;
-  if (made->options_.recorder) made->start_recorder();
-  if (made->recorder_) made->recorded_writer_ = std::make_unique<RecordedWriter>(direct, *made->recorder_);
-  made->pool_ = std::make_unique<binding::ThreadPool>(binding::ThreadPoolOptions{
-      k_binding_threads, k_binding_threads_most, std::chrono::milliseconds(100), &made->open_calls_});
-
-  const std::size_t complaints_before = complaints.size();
-  made->extenders_ = extender::ConfiguredExtenders::make(
-      configuration, symbols, [self](bool waits) { self->cycle_clock_.wait(waits); }, complaints);
-
-  scheduler::SchedulerParts parts{symbols,
-                                  configuration,
-                                  plugins.sources(),
-                                  made->recorded_writer_ ? *made->recorded_writer_ : direct,
-                                  [find_pod](const model::Pod& pod) { return find_pod(pod.ns, pod.name); },
-                                  *made->pool_,
-                                  clock};
-  parts.leftover_age_ns = made->options_.leftover_age_ns;
-  parts.extenders = made->extenders_ ? &made->extenders_->all() : nullptr;
-  if (made->dry_writer_) parts.extender_binding = scheduler::ExtenderBinding::none;
-  // The caller may hold the queue's lock; the pool does not.
-  parts.on_activation = [self] { self->apply_activations_soon(); };
-  parts.watch = &made->open_calls_;
-  parts.hint_patience_ns = k_hint_patience_ns;
-  parts.gate = made->gate_.get();
-  parts.recorder = made->recorder_.get();
-  parts.bindings_in_flight_max = bindings_in_flight_max(writer.writes);
-  made->scheduler_ = scheduler::Scheduler::make(std::move(parts), complaints);
-  if (complaints.size() != complaints_before) return nullptr;
-  scheduler::Scheduler& scheduler = *made->scheduler_;
-  made->complete_ = &scheduler;
-
-  cluster::kube::KubeReaderOptions reader;
-  reader.resources = scheduler.objects().resources();
-  reader.decode.needs = made->options_.needs;
-  read_as_gated(configuration, reader.decode);
-  keep_for_extenders(configuration, reader.decode);
-  keep_for_plugins(scheduler.framework(), reader.decode);
-  reader.client = client_options(connection, made->options_, 3000);
-  reader.client.accept_gzip = endpoint->takes_gzip();
-  reader.reflector.accept = accepted_types(connection);
-  reader.gate = made->gate_;
-  made->reading_ = std::make_unique<net::IoThreads>(k_reading_threads);
-  made->reader_ = std::make_unique<cluster::kube::KubeReader>(*made->reading_, std::move(endpoint), symbols, reader);
-  made->feed_ = std::make_unique<scheduler::StoreFeed>(scheduler.objects());
-  made->handling_times_ = std::make_unique<metrics::HandlingTimes>(scheduler.framework().host().metrics);
-  made->ingest_ = std::make_unique<ingest::Ingest>(ingest::IngestParts{
-      scheduler.cache(), scheduler.groups(), scheduler.queue(), scheduler.waiting(), *made->feed_, clock,
-      [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; },
-      [self] {
-        if (self->on_synced_) self->on_synced_();
-      },
-      [self](const model::ClusterEvent& event, double seconds) { self->handling_times_->record(event, seconds); }});
-  made->sink_ = std::make_unique<WatchedSink>(*made->ingest_, made->open_calls_);
-  if (made->options_.shadow) made->shadow_ = std::make_unique<Shadow>(*made->sink_, scheduler, configuration, clock);
-  if (made->recorder_) made->recorded_sink_ = std::make_unique<RecordedSink>(*made->sink_, *made->recorder_);
-  made->timers_ = std::thread([&scheduler] {
-    net::IoThreads::run_guarded("the timers", [&scheduler] { scheduler.timers().run_until_stopped(); });
-  });
-  made->call_watch_ = std::thread(
-      [self] { net::IoThreads::run_guarded("the watch of plugin calls", [self] { self->watch_calls(); }); });
-  return made;
+LiveHost::Base::Base(SymbolTable& symbols_given, const config::ClientConnection& connection,
+                     const std::shared_ptr<net::Endpoint>& endpoint, net::IoThreads& io, const Clock& clock_given,
+                     LiveHostOptions options_given)
+    : symbols(symbols_given),
+      clock(clock_given),
+      options(std::move(options_given)),
+      open_calls(clock),
+      slow_calls(options.slow_plugin_threshold_ns),
+      timers(clock),
+      pool(std::make_unique<binding::ThreadPool>(binding::ThreadPoolOptions{
+          k_binding_threads, k_binding_threads_most, std::chrono::milliseconds(100), &open_calls})),
+      cycle_clock(clock),
+      // On the pool: plugins hear of what expires.
+      gate(std::make_shared<cluster::BindingGate>(
+          clock, cluster::BindingGateOptions{.after =
+                                                 [this](std::int64_t delay_ns, std::function<void()> task) {
+                                                   timers.start(delay_ns,
+                                                                [this, task = std::move(task)] { pool->post(task); });
+                                                 }})),
+      kube_writer(io, endpoint, clock,
+                  [this](std::string_view ns, std::string_view name) { return find_pod(ns, name); },
+                  {client_options(connection, options, 1000), client_options(connection, options, 2000),
+                   options.host_name, gate}) {
+  if (options.dry_run) dry_writer = std::make_unique<DryRunWriter>();
+  if (options.shadow) dry_writer = std::make_unique<cluster::AcceptingWriter>();
+  if (options.recorder) start_recorder();
+  if (recorder) recorded_writer = std::make_unique<RecordedWriter>(direct_writer(), *recorder);
 }
 
-void LiveHost::start_recorder() {
-  recording::RecorderOptions options = *options_.recorder;
-  options.object_fields = [this](std::string_view resource) {
-    scheduler::Scheduler* const scheduler = complete_;
-    return scheduler == nullptr ? std::vector<std::string>() : scheduler->objects().fields_of(resource);
+cluster::ClusterWriter& LiveHost::Base::direct_writer() noexcept {
+  if (dry_writer) return *dry_writer;
+  return kube_writer;
+}
+
+cluster::ClusterWriter& LiveHost::Base::writer() noexcept {
+  if (recorded_writer) return *recorded_writer;
+  return direct_writer();
+}
+
+model::PodPtr LiveHost::Base::find_pod(std::string_view ns, std::string_view name) const {
+  model::PodPtr found;
+  whole.with([&](const Whole& now) { found = now.reader.find_pod(ns, name); });
+  return found;
+}
+
+void LiveHost::Base::start_recorder() {
+  recording::RecorderOptions parts = *options.recorder;
+  parts.object_fields = [this](std::string_view resource) {
+    std::vector<std::string> fields;
+    whole.with([&](const Whole& now) { fields = now.scheduler.views().objects.fields_of(resource); });
+    return fields;
   };
-  options.add_state = [this] {
-    const scheduler::Scheduler* const scheduler = complete_;
-    if (scheduler == nullptr || scheduler->recording() == nullptr || !follows_) return;
-    recording::WholeCluster others;
-    others.objects = reader_->objects();
-    for (model::PodPtr& pod : reader_->pods())
-      if (pod->node_name == k_no_symbol) others.waiting.push_back(std::move(pod));
-    scheduler->recording()->add_state(std::move(others));
+  parts.add_state = [this] {
+    whole.with([this](const Whole& now) {
+      if (now.scheduler.recording() == nullptr || !follows) return;
+      recording::WholeCluster others;
+      others.objects = now.reader.objects();
+      for (model::PodPtr& pod : now.reader.pods())
+        if (pod->node_name == k_no_symbol) others.waiting.push_back(std::move(pod));
+      now.scheduler.recording()->add_state(std::move(others));
+    });
   };
-  Result<std::unique_ptr<recording::Recorder>> started =
-      recording::Recorder::start(std::move(options), symbols_, clock_);
+  Result<std::unique_ptr<recording::Recorder>> started = recording::Recorder::start(std::move(parts), symbols, clock);
   if (started.ok()) {
-    recorder_ = std::move(*started);
-    observe::info("Decisions are recorded", {{"directory", options_.recorder->directory}});
+    recorder = std::move(*started);
+    observe::info("Decisions are recorded", {{"directory", options.recorder->directory}});
   } else {
     observe::warning("Decisions are not recorded", {{"err", started.error().message}});
   }
 }
 
-/// One task for all activations until it runs: the queue may be busy, and each task that waits for it holds a thread.
-void LiveHost::apply_activations_soon() {
-  if (activating_.exchange(true)) return;
-  pool_->post([this] {
-    activating_ = false;
-    if (scheduler::Scheduler* const scheduler = complete_) scheduler->apply_activations();
-  });
+Result<std::unique_ptr<LiveHost>, text::Diagnostics> LiveHost::make(
+    SymbolTable& symbols, const config::Configuration& configuration, const PluginLibrary& plugins,
+    std::shared_ptr<net::Endpoint> endpoint, net::IoThreads& io, const Clock& clock, LiveHostOptions options) {
+  auto base = std::make_unique<Base>(symbols, configuration.client_connection, endpoint, io, clock, std::move(options));
+  auto extenders = extender::ConfiguredExtenders::make(
+      configuration, symbols, [&cycle_clock = base->cycle_clock](bool waits) { cycle_clock.wait(waits); });
+  scheduler::SchedulerParts parts{symbols,
+                                  configuration,
+                                  plugins.sources(),
+                                  base->writer(),
+                                  [&known = *base](const model::Pod& pod) { return known.find_pod(pod.ns, pod.name); },
+                                  *base->pool,
+                                  base->timers,
+                                  clock};
+  parts.leftover_age_ns = base->options.leftover_age_ns;
+  if (extenders.ok() && *extenders) parts.extenders = &(*extenders)->all();
+  if (base->dry_writer) parts.extender_binding = scheduler::ExtenderBinding::none;
+  parts.retries_between_decisions = true;
+  parts.watch = &base->open_calls;
+  parts.hint_patience_ns = k_hint_patience_ns;
+  parts.gate = base->gate.get();
+  parts.recorder = base->recorder.get();
+  parts.bindings_in_flight_max =
+      bindings_in_flight_max(client_options(configuration.client_connection, base->options, 1000));
+  auto scheduler = scheduler::Scheduler::make(std::move(parts));
+  if (extenders.ok() && scheduler.ok())
+    return std::unique_ptr<LiveHost>(new LiveHost(configuration, std::move(endpoint), std::move(base),
+                                                  std::move(*extenders), std::move(*scheduler)));
+  text::Diagnostics diagnostics;
+  if (!extenders.ok()) diagnostics = extenders.error();
+  if (!scheduler.ok())
+    for (const text::Diagnostic& each : scheduler.error().all()) diagnostics.add(each);
+  return diagnostics;
+}
+
+LiveHost::LiveHost(const config::Configuration& configuration, std::shared_ptr<net::Endpoint> endpoint,
+                   std::unique_ptr<Base> base, std::unique_ptr<extender::ConfiguredExtenders> extenders,
+                   std::unique_ptr<scheduler::Scheduler> scheduler)
+    : base_(std::move(base)),
+      extenders_(std::move(extenders)),
+      scheduler_(std::move(scheduler)),
+      handling_times_(scheduler_->framework().host().metrics),
+      ingest_(intake()),
+      sink_(std::make_unique<WatchedSink>(ingest_, base_->open_calls)),
+      shadow_(base_->options.shadow ? std::make_unique<Shadow>(*sink_, *scheduler_, configuration, base_->clock)
+                                    : nullptr),
+      recorded_sink_(base_->recorder ? std::make_unique<RecordedSink>(*sink_, *base_->recorder) : nullptr),
+      reading_(k_reading_threads),
+      reader_(reading_, endpoint, base_->symbols, reading_options(configuration, *endpoint)),
+      is_whole_(base_->whole, {*scheduler_, reader_}),
+      timers_thread_(
+          [this] { net::IoThreads::run_guarded("the timers", [this] { base_->timers.run_until_stopped(); }); }),
+      call_watch_([this] { net::IoThreads::run_guarded("the watch of plugin calls", [this] { watch_calls(); }); }) {}
+
+ingest::IngestParts LiveHost::intake() {
+  ingest::IngestParts parts = scheduler_->intake();
+  parts.on_synced = [this] {
+    if (on_synced_) on_synced_();
+  };
+  parts.on_handled = [this](const model::ClusterEvent& event, double seconds) {
+    handling_times_.record(event, seconds);
+  };
+  return parts;
+}
+
+cluster::kube::KubeReaderOptions LiveHost::reading_options(const config::Configuration& configuration,
+                                                           const net::Endpoint& endpoint) const {
+  const scheduler::SchedulerViews plugins = scheduler_->views();
+  cluster::kube::KubeReaderOptions reader;
+  reader.resources = plugins.objects.resources();
+  reader.decode.needs = base_->options.needs;
+  read_as_gated(configuration, reader.decode);
+  keep_for_extenders(configuration, reader.decode);
+  keep_for_plugins(plugins.framework, reader.decode);
+  reader.client = client_options(configuration.client_connection, base_->options, 3000);
+  reader.client.accept_gzip = endpoint.takes_gzip();
+  reader.reflector.accept = accepted_types(configuration.client_connection);
+  reader.gate = base_->gate;
+  return reader;
 }
 
 std::vector<framework::OpenCall> LiveHost::open_calls() const {
-  std::vector<framework::OpenCall> out = open_calls_.all();
-  if (std::optional<framework::OpenCall> deciding = cycle_clock_.open_call()) out.push_back(std::move(*deciding));
+  std::vector<framework::OpenCall> out = base_->open_calls.all();
+  if (std::optional<framework::OpenCall> deciding = base_->cycle_clock.open_call()) out.push_back(std::move(*deciding));
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.age_ns > b.age_ns; });
   return out;
 }
 
 Status LiveHost::plugin_calls_return() const {
   const std::vector<framework::OpenCall> calls = open_calls();
-  if (calls.empty() || calls.front().age_ns <= options_.plugin_call_limit_ns) return Unit{};
+  if (calls.empty() || calls.front().age_ns <= base_->options.plugin_call_limit_ns) return Unit{};
   const framework::OpenCall& oldest = calls.front();
   return Error{fmt::format("{} of plugin {} has not returned for {} s{}{}", oldest.point, oldest.plugin,
                            oldest.age_ns / 1'000'000'000, oldest.pod.empty() ? "" : ", for pod ", oldest.pod)};
 }
 
 LiveViews LiveHost::views() {
-  const scheduler::Scheduler& scheduler = *scheduler_;
-  return {symbols_,
-          scheduler.queue(),
-          scheduler.bindings(),
-          scheduler.framework(),
-          scheduler.objects(),
-          scheduler.cache(),
-          scheduler_->cache().resources(),
-          *reader_,
-          *gate_,
+  const scheduler::SchedulerViews parts = scheduler_->views();
+  return {base_->symbols,
+          parts.queue,
+          parts.bindings,
+          parts.framework,
+          parts.objects,
+          parts.cache,
+          parts.resources,
+          reader_,
+          *base_->gate,
           scheduler_->framework().host().debug_pages,
           extenders_ ? &extenders_->all() : nullptr,
-          scheduler.recorded(),
-          scheduler.hints(),
-          scheduler.metrics(),
-          scheduler.counters(),
-          slow_calls_,
-          recorder_.get(),
+          parts.recorded,
+          parts.hints,
+          parts.registry,
+          parts.counters,
+          base_->slow_calls,
+          base_->recorder.get(),
           [this] { return scheduler_->queue().nominations(); },
           [this](const model::PodPtr& pod) { return scheduler_->explain(pod, true); },
           [this](const std::function<void(const cache::Snapshot&)>& look) { scheduler_->inspect(look); },
           [this] { return open_calls(); },
           [this] { return plugin_calls_return(); },
-          [this] { return cycle_clock_.age_ns(); },
-          [this] { return pool_->counts(); },
+          [this] { return base_->cycle_clock.age_ns(); },
+          [this] { return base_->pool->counts(); },
           [this] { return shadow_ ? std::optional(shadow_->report()) : std::nullopt; }};
 }
 
-std::string LiveHost::standstill(std::int64_t cycle_limit_ns) const {
+Status LiveHost::may_go_on(std::int64_t cycle_limit_ns) const {
   constexpr std::int64_t k_s = 1'000'000'000;
-  if (const std::int64_t age_ns = cycle_clock_.age_ns(); age_ns > cycle_limit_ns)
-    return fmt::format("one cycle has been running for {} s", age_ns / k_s);
-  if (const std::int64_t waited_ns = pool_->counts().waited.count(); waited_ns > cycle_limit_ns)
-    return fmt::format("no thread has come for a binding step for {} s: plugins hold all of them", waited_ns / k_s);
+  if (const std::int64_t age_ns = base_->cycle_clock.age_ns(); age_ns > cycle_limit_ns)
+    return Error{fmt::format("one cycle has been running for {} s", age_ns / k_s)};
+  if (const std::int64_t waited_ns = base_->pool->counts().waited.count(); waited_ns > cycle_limit_ns)
+    return Error{
+        fmt::format("no thread has come for a binding step for {} s: plugins hold all of them", waited_ns / k_s)};
   // The queue asks these under its lock, and there is no answer in their place.
-  for (const framework::OpenCall& call : open_calls_.all())
-    if (call.age_ns > options_.plugin_call_limit_ns &&
+  for (const framework::OpenCall& call : base_->open_calls.all())
+    if (call.age_ns > base_->options.plugin_call_limit_ns &&
         std::find(k_asked_by_queue.begin(), k_asked_by_queue.end(), call.point) != k_asked_by_queue.end())
-      return fmt::format("{} of plugin {} has been running for {} s, and holds the queue", call.point, call.plugin,
-                         call.age_ns / k_s);
-  return {};
+      return Error{fmt::format("{} of plugin {} has been running for {} s, and holds the queue", call.point,
+                               call.plugin, call.age_ns / k_s)};
+  return Unit{};
 }
 
 void LiveHost::watch_calls() {
@@ -352,8 +376,8 @@ void LiveHost::watch_calls() {
     if (looks % k_looks_between_flushes == 0)
       observe::log_writer().flush(std::chrono::milliseconds(0));  // also when nothing more is logged
     const std::vector<framework::OpenCall> calls = open_calls();
-    const std::int64_t now_ns = clock_.monotonic_ns();
-    for (const framework::SlowCalls::Slow& slow : slow_calls_.look(calls, now_ns)) {
+    const std::int64_t now_ns = base_->clock.monotonic_ns();
+    for (const framework::SlowCalls::Slow& slow : base_->slow_calls.look(calls, now_ns)) {
       if (now_ns - slow_said_ns < k_slow_said_every_ns) continue;  // the metric has all
       slow_said_ns = now_ns;
       observe::warning("A call into a plugin takes long", {{"plugin", slow.call.plugin},
@@ -379,42 +403,40 @@ void LiveHost::watch_calls() {
 
 LiveHost::~LiveHost() {
   stop_scheduling();
-  if (reader_) reader_->stop();
+  reader_.stop();
   stop_writing();
   if (extenders_) extenders_->all().stop();
-  if (scheduler_) {
-    scheduler_->end_bindings(std::chrono::milliseconds(1000));
-    scheduler_->timers().stop();
-  }
-  if (timers_.joinable()) timers_.join();
-  pool_.reset();  // runs what was posted, which needs the scheduler
+  scheduler_->end_bindings(std::chrono::milliseconds(1000));
+  base_->timers.stop();
+  timers_thread_.join();
+  base_->pool.reset();  // runs what was posted, which needs the scheduler
   {
     const Lock lock(watch_mutex_);
     watch_over_ = true;
   }
   watch_ends_.notify_one();
-  if (call_watch_.joinable()) call_watch_.join();
-  if (reading_) reading_->stop();
-  if (recorder_) recorder_->stop();  // it asks scheduler and reader
+  call_watch_.join();
+  reading_.stop();
+  if (base_->recorder) base_->recorder->stop();  // it asks scheduler and reader
 }
 
 void LiveHost::follow(std::function<void()> on_synced) {
   on_synced_ = std::move(on_synced);
   cluster::ClusterSink& direct = shadow_ ? static_cast<cluster::ClusterSink&>(*shadow_) : *sink_;
-  follows_ = true;
-  reader_->start(recorded_sink_ ? *recorded_sink_ : direct);
+  base_->follows = true;
+  reader_.start(recorded_sink_ ? *recorded_sink_ : direct);
 }
 
 void LiveHost::schedule() {
   scheduler::Scheduler::Watch watch;
-  watch.before = [this](const model::PodPtr& pod) { cycle_clock_.begin(pod); };
-  watch.after = [this](const model::PodPtr&, const cycle::Outcome&) { cycle_clock_.end(); };
+  watch.before = [this](const model::PodPtr& pod) { base_->cycle_clock.begin(pod); };
+  watch.after = [this](const model::PodPtr&, const cycle::Outcome&) { base_->cycle_clock.end(); };
   while (!stopping_ && scheduler_->schedule_next(watch)) {
   }
 }
 
 ShadowReport LiveHost::end_shadow(std::chrono::milliseconds limit) {
-  reader_->stop();
+  reader_.stop();
   shadow_->finish(std::chrono::nanoseconds(limit).count());
   return shadow_->report();
 }
@@ -422,22 +444,17 @@ ShadowReport LiveHost::end_shadow(std::chrono::milliseconds limit) {
 void LiveHost::stop_scheduling() {
   stopping_ = true;
   if (extenders_) extenders_->all().cancel();
-  if (scheduler_) {
-    scheduler_->binder().stop_waiting();
-    scheduler_->queue().close();
-  }
+  scheduler_->stop_deciding();
 }
 
-bool LiveHost::drain(std::chrono::milliseconds limit) { return scheduler_->binder().drain(limit); }
+bool LiveHost::drain(std::chrono::milliseconds limit) { return scheduler_->drain(limit); }
 
 void LiveHost::stop_reporting() noexcept {
   scheduler_->stop_reporting();
   // Elsewhere: plugins hear that their bindings failed.
-  pool_->post([gate = gate_] { gate->stop(); });
+  base_->pool->post([gate = base_->gate] { gate->stop(); });
 }
 
-void LiveHost::stop_writing() noexcept {
-  if (kube_writer_) kube_writer_->stop();
-}
+void LiveHost::stop_writing() noexcept { base_->kube_writer.stop(); }
 
 }  // namespace berth::app

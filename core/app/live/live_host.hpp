@@ -17,6 +17,7 @@
 #include "base/clock.hpp"
 #include "base/guarded.hpp"
 #include "binding/thread_pool.hpp"
+#include "binding/timers.hpp"
 #include "cluster/kube/lease/reign.hpp"
 #include "cluster/kube/read/kube_reader.hpp"
 #include "cluster/kube/write/kube_writer.hpp"
@@ -25,8 +26,9 @@
 #include "framework/slow_calls.hpp"
 #include "ingest/ingest.hpp"
 #include "metrics/event_handling_metrics.hpp"
-#include "scheduler/object_feed.hpp"
+#include "scheduler/late.hpp"
 #include "scheduler/scheduler.hpp"
+#include "text/diagnostics.hpp"
 
 namespace berth::app {
 
@@ -36,7 +38,7 @@ struct LiveHostOptions {
   bool dry_run = false;  // decides, and writes nothing
   bool shadow = false;   // decides what another scheduler has decided, and writes nothing
   std::uint64_t seed = 1;
-  std::vector<decode::FieldNeed> needs = {};
+  std::vector<model::FieldNeed> needs = {};
   std::optional<std::int64_t> leftover_age_ns = {};          // as SchedulerParts
   std::function<void(const net::CallReport&)> on_call = {};  // of every client
   std::shared_ptr<const cluster::kube::Reign> reign = {};    // without it nothing is written; null: always
@@ -58,17 +60,16 @@ struct LiveHostOptions {
 ///           them does not stop the next.
 class LiveHost {
  public:
-  /// Null with complaints when a plugin refused to be made. `io`: of what is written.
-  static std::unique_ptr<LiveHost> make(SymbolTable& symbols, const config::Configuration& configuration,
-                                        const PluginLibrary& plugins, std::shared_ptr<net::Endpoint> endpoint,
-                                        net::IoThreads& io, const Clock& clock, LiveHostOptions options,
-                                        std::vector<std::string>& complaints);
+  /// Fails with what plugins and extenders say that cannot be used. `io`: of what is written.
+  static Result<std::unique_ptr<LiveHost>, text::Diagnostics> make(
+      SymbolTable& symbols, const config::Configuration& configuration, const PluginLibrary& plugins,
+      std::shared_ptr<net::Endpoint> endpoint, net::IoThreads& io, const Clock& clock, LiveHostOptions options);
   ~LiveHost();
 
   /// Begins to follow the cluster; `on_synced` is called once, on an I/O thread, when it is known.
   void follow(std::function<void()> on_synced);
   /// Calls `done` once, on an I/O thread, when everything that anybody had written by now is known here too.
-  void catch_up(std::function<void()> done) { reader_->catch_up(std::move(done)); }
+  void catch_up(std::function<void()> done) { reader_.catch_up(std::move(done)); }
   /// Decides about pods as they come until stop_scheduling().
   void schedule();
   void stop_scheduling();
@@ -88,51 +89,70 @@ class LiveHost {
   /// Fails when a call into a plugin has lasted longer than the limit. Takes no lock that a plugin may be waited for
   /// under.
   Status plugin_calls_return() const;
-  /// Why this process should not go on leading; empty: it decides, and what it decides is carried out. A cycle may
-  /// take `cycle_limit_ns`, and so may the wait for a thread for binding steps.
-  std::string standstill(std::int64_t cycle_limit_ns) const;
+  /// Fails when this process should not go on leading: it does not decide, or what it decides is not carried out. A cycle
+  /// may take `cycle_limit_ns`, and so may the wait for a thread for binding steps.
+  Status may_go_on(std::int64_t cycle_limit_ns) const;
 
  private:
-  LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options);
   class WatchedSink;
+  /// What is there once everything is.
+  struct Whole {
+    scheduler::Scheduler& scheduler;
+    const cluster::kube::KubeReader& reader;
+  };
+  /// What is there before the plugins.
+  struct Base {
+    Base(SymbolTable& symbols_given, const config::ClientConnection& connection,
+         const std::shared_ptr<net::Endpoint>& endpoint, net::IoThreads& io, const Clock& clock_given,
+         LiveHostOptions options_given);
+    cluster::ClusterWriter& direct_writer() noexcept;
+    cluster::ClusterWriter& writer() noexcept;
+    model::PodPtr find_pod(std::string_view ns, std::string_view name) const;
+    void start_recorder();
+
+    SymbolTable& symbols;
+    const Clock& clock;
+    const LiveHostOptions options;
+    scheduler::Late<Whole> whole;
+    std::atomic<bool> follows{false};
+    framework::OpenCalls open_calls;
+    framework::SlowCalls slow_calls;
+    binding::Timers timers;
+    std::unique_ptr<binding::ThreadPool> pool;
+    CycleClock cycle_clock;
+    std::unique_ptr<recording::Recorder> recorder;  // null: nothing is recorded; outlives all answers to writes
+    std::shared_ptr<cluster::BindingGate> gate;
+    cluster::kube::KubeWriter kube_writer;
+    std::unique_ptr<cluster::ClusterWriter> dry_writer;  // null: what is written goes to the API server
+    std::unique_ptr<RecordedWriter> recorded_writer;     // with a recorder
+  };
+  LiveHost(const config::Configuration& configuration, std::shared_ptr<net::Endpoint> endpoint,
+           std::unique_ptr<Base> base, std::unique_ptr<extender::ConfiguredExtenders> extenders,
+           std::unique_ptr<scheduler::Scheduler> scheduler);
+  cluster::kube::KubeReaderOptions reading_options(const config::Configuration& configuration,
+                                                   const net::Endpoint& endpoint) const;
+  ingest::IngestParts intake();
   /// Says which calls do not return, and gives back what the heap does not use, until the end.
   void watch_calls();
-  void start_recorder();
-  void apply_activations_soon();
 
-  SymbolTable& symbols_;
-  const Clock& clock_;
-  const LiveHostOptions options_;
-  framework::OpenCalls open_calls_;
-  framework::SlowCalls slow_calls_;
-  std::unique_ptr<recording::Recorder> recorder_;
-  std::shared_ptr<cluster::BindingGate> gate_;
-  std::unique_ptr<cluster::kube::KubeWriter> kube_writer_;
-  std::unique_ptr<cluster::ClusterWriter> dry_writer_;
-  std::unique_ptr<RecordedWriter> recorded_writer_;
-  std::unique_ptr<binding::ThreadPool> pool_;
-  CycleClock cycle_clock_;
-  std::unique_ptr<extender::ConfiguredExtenders> extenders_;
-  std::unique_ptr<scheduler::Scheduler> scheduler_;
-  std::atomic<scheduler::Scheduler*> complete_{nullptr};  // scheduler_, for threads that may come before it
-  std::unique_ptr<scheduler::StoreFeed> feed_;
-  std::unique_ptr<metrics::HandlingTimes> handling_times_;
-  std::unique_ptr<ingest::Ingest> ingest_;
-  std::unique_ptr<WatchedSink> sink_;
-  std::unique_ptr<Shadow> shadow_;
-  std::unique_ptr<RecordedSink> recorded_sink_;
-  std::unique_ptr<net::IoThreads> reading_;
-  std::unique_ptr<cluster::kube::KubeReader> reader_;
-  std::thread timers_;
+  const std::unique_ptr<Base> base_;
+  const std::unique_ptr<extender::ConfiguredExtenders> extenders_;  // null: none are configured
+  const std::unique_ptr<scheduler::Scheduler> scheduler_;
+  metrics::HandlingTimes handling_times_;
   std::function<void()> on_synced_;
-  std::atomic<bool> follows_{false};
+  ingest::Ingest ingest_;
+  const std::unique_ptr<WatchedSink> sink_;
+  const std::unique_ptr<Shadow> shadow_;               // null: decides for itself
+  const std::unique_ptr<RecordedSink> recorded_sink_;  // with a recorder
+  net::IoThreads reading_;
+  cluster::kube::KubeReader reader_;
+  const scheduler::Late<Whole>::Presence is_whole_;
   std::atomic<bool> stopping_{false};
-  std::atomic<bool> activating_{false};  // a task is about to apply activations
 
-  std::thread call_watch_;
   Mutex watch_mutex_;
   ConditionVariable watch_ends_;
   bool watch_over_ GUARDED_BY(watch_mutex_) = false;
+  std::thread timers_thread_, call_watch_;
 };
 
 }  // namespace berth::app

@@ -8,22 +8,15 @@
 
 namespace berth::app {
 
-std::vector<decode::FieldNeed> field_needs(const config::Configuration& configuration) {
+std::vector<model::FieldNeed> field_needs(const config::Configuration& configuration) {
   std::set<std::string_view> enabled;
   for (const config::Profile& profile : configuration.profiles)
     for (const auto& point : profile.points)
       for (const config::EnabledPlugin& plugin : point)
         if (plugin.absent) enabled.insert(plugin.name);
-  std::vector<decode::FieldNeed> needs;
-  for (const config::AbsentPlugin& plugin : config::AbsentPlugins::embedded().all()) {
-    if (!enabled.contains(plugin.name)) continue;
-    for (const config::FieldNeed& need : plugin.needs) {
-      decode::FieldNeed out{plugin.name, {}};
-      for (const config::FieldCondition& condition : need.all_of)
-        out.all_of.push_back({condition.path, condition.equals});
-      needs.push_back(std::move(out));
-    }
-  }
+  std::vector<model::FieldNeed> needs;
+  for (const config::AbsentPlugin& plugin : config::AbsentPlugins::embedded().all())
+    if (enabled.contains(plugin.name)) needs.insert(needs.end(), plugin.needs.begin(), plugin.needs.end());
   return needs;
 }
 

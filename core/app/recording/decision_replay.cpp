@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "binding/executor.hpp"
+#include "binding/timers.hpp"
 #include "cluster/accepting_writer.hpp"
 #include "recording/state.hpp"
-#include "scheduler/object_feed.hpp"
 #include "scheduler/scheduler.hpp"
 
 namespace berth::app {
@@ -43,29 +43,23 @@ class DecisionReplay::World {
  public:
   static Result<std::unique_ptr<World>> make(SymbolTable& symbols, const config::Configuration& configuration,
                                              const PluginLibrary& plugins) {
-    std::unique_ptr<World> made(new World(symbols));
-    World* const self = made.get();
-    std::vector<std::string> refusals;
-    const cycle::Nominations nominations{[self] { return !self->nominated_.empty(); },
-                                         [self] { return self->nominated_; }, [](const model::Pod&) {}};
-    scheduler::SchedulerParts parts{symbols,
-                                    configuration,
-                                    plugins.sources(),
-                                    made->writer_,
-                                    [self](const model::Pod& pod) { return self->find_pod(pod.uid); },
-                                    made->executor_,
-                                    made->clock_,
-                                    nominations};
+    auto past = std::make_unique<Past>();
+    // Nothing is bound or evicted here, so only pods that wait are looked up.
+    const auto lookup = [&waiting = past->waiting](const model::Pod& pod) {
+      const auto found = waiting.find(pod.uid);
+      return found == waiting.end() ? nullptr : found->second;
+    };
+    scheduler::SchedulerParts parts{symbols,        configuration, plugins.sources(), past->writer,    lookup,
+                                    past->executor, past->timers,  past->clock,       &past->nominated};
     parts.opens_gates = true;
-    made->scheduler_ = scheduler::Scheduler::make(std::move(parts), refusals);
-    if (!refusals.empty()) return Error{fmt::format("{}", fmt::join(refusals, "; "))};
-    made->feed_ = std::make_unique<scheduler::StoreFeed>(made->scheduler_->objects());
-    return made;
+    auto scheduler = scheduler::Scheduler::make(std::move(parts));
+    if (!scheduler.ok()) return Error{in_one_line(scheduler.error())};
+    return std::unique_ptr<World>(new World(symbols, std::move(past), std::move(*scheduler)));
   }
 
   /// False: the cache refused it.
   bool apply(const Record& record) {
-    clock_.set(record.at_ns, record.wall_ns);
+    past_->clock.set(record.at_ns, record.wall_ns);
     switch (record.kind) {
       case Kind::node:
         cache().add_node(record.node);
@@ -80,20 +74,20 @@ class DecisionReplay::World {
       case Kind::given_back:
         return displace(record.text, record.kind == Kind::given_back);
       case Kind::waiting_pod:
-        waiting_[record.pod->uid] = record.pod;
-        scheduler_->groups().put(record.pod);
+        past_->waiting[record.pod->uid] = record.pod;
+        intake_.groups.put(record.pod, intake_.group_of(*record.pod));
         return true;
       case Kind::waiting_pod_gone:
-        if (const auto pod = waiting_.find(record.text); pod != waiting_.end()) {
-          scheduler_->groups().remove(*pod->second);
-          waiting_.erase(pod);
+        if (const auto pod = past_->waiting.find(record.text); pod != past_->waiting.end()) {
+          intake_.groups.remove(*pod->second);
+          past_->waiting.erase(pod);
         }
         return true;
       case Kind::object:
-        feed_->store(*record.object);
+        intake_.objects.store(*record.object);
         return true;
       case Kind::object_gone:
-        feed_->remove(*record.object);
+        intake_.objects.remove(*record.object);
         return true;
       case Kind::nominations:
         nominate(*record.nominations);
@@ -115,7 +109,7 @@ class DecisionReplay::World {
   /// each.
   std::vector<std::string> decide(const std::vector<Record>& attempts) {
     const Record& first = attempts.front();
-    clock_.set(first.at_ns - first.attempt.took_ns, first.wall_ns - first.attempt.took_ns);
+    past_->clock.set(first.at_ns - first.attempt.took_ns, first.wall_ns - first.attempt.took_ns);
     cycle::SchedulingCycle& cycle = scheduler_->cycle();
     cycle.begin_at(first.attempt.rotation);
     std::vector<std::string> came_out;
@@ -149,17 +143,32 @@ class DecisionReplay::World {
   }
 
  private:
-  explicit World(SymbolTable& symbols) : symbols_(symbols) {}
-  cache::ClusterCache& cache() { return scheduler_->cache(); }
+  /// What is there before the scheduler.
+  struct Past {
+    RecordedClock clock;
+    binding::Timers timers{clock};
+    cluster::AcceptingWriter writer;  // what comes of a write stands in the recording
+    binding::InlineExecutor executor;
+    std::unordered_map<model::Uid, model::PodPtr> waiting;
+    queue::FixedNominations nominated;
+  };
+  World(SymbolTable& symbols, std::unique_ptr<Past> past, std::unique_ptr<scheduler::Scheduler> scheduler)
+      : symbols_(symbols), past_(std::move(past)), scheduler_(std::move(scheduler)), intake_(scheduler_->intake()) {}
+  static std::string in_one_line(const text::Diagnostics& diagnostics) {
+    std::string line;
+    for (const text::Diagnostic& each : diagnostics.all()) line += (line.empty() ? "" : "; ") + each.message;
+    return line;
+  }
+  cache::ClusterCache& cache() { return intake_.cache; }
 
   model::PodPtr find_pod(const model::Uid& uid) {
-    if (const auto waiting = waiting_.find(uid); waiting != waiting_.end()) return waiting->second;
+    if (const auto waiting = past_->waiting.find(uid); waiting != past_->waiting.end()) return waiting->second;
     const auto cached = cache().find_pod(uid);
     return cached ? cached->pod : nullptr;
   }
   bool place(const model::PodPtr& pod, const std::string& assumed_on) {
-    waiting_.erase(pod->uid);
-    scheduler_->groups().put(pod);
+    past_->waiting.erase(pod->uid);
+    intake_.groups.put(pod, intake_.group_of(*pod));
     if (!assumed_on.empty()) return assume(pod, assumed_on);
     if (const auto held = placements_.find(pod->uid); held != placements_.end()) {
       held->second.confirm();
@@ -180,21 +189,21 @@ class DecisionReplay::World {
     } else if (cached && (cached->assumed || !is_given_back)) {
       return cache().remove_pod(*cached->pod).ok();
     }
-    if (cached && !is_given_back) scheduler_->groups().remove(*cached->pod);
+    if (cached && !is_given_back) intake_.groups.remove(*cached->pod);
     return true;
   }
   void nominate(const std::vector<recording::Nominated>& nominated) {
-    nominated_.clear();
+    past_->nominated.list.clear();
     for (const recording::Nominated& each : nominated) {
       const model::PodPtr known = each.is_stub ? nullptr : find_pod(each.uid);
       auto stub = std::make_shared<model::Pod>();
       stub->uid = each.uid;
-      nominated_.push_back({symbols_.find(each.node), known != nullptr ? known : std::move(stub)});
+      past_->nominated.list.push_back({symbols_.find(each.node), known != nullptr ? known : std::move(stub)});
     }
   }
   std::string group_key_of(const model::Pod& pod) {
-    const Result<std::string> name = scheduler_->framework().group_of(pod);
-    return name.ok() && !name->empty() ? cache::group_key(pod, *name) : std::string();
+    const std::string name = intake_.group_of(pod);
+    return name.empty() ? std::string() : cache::group_key(pod, name);
   }
   static std::string with_plans(std::string message, const std::string& nominated, std::vector<std::string> victims) {
     std::sort(victims.begin(), victims.end());
@@ -214,11 +223,9 @@ class DecisionReplay::World {
       }
     } else {
       const auto& rejection = std::get<cycle::Rejection>(outcome);
-      const cache::Slot slot = rejection.nomination.node == k_no_symbol
-                                   ? cache::k_no_slot
-                                   : scheduler_->snapshot().find(rejection.nomination.node);
-      const std::string nominated =
-          slot == cache::k_no_slot ? std::string() : scheduler_->snapshot().row(slot).node->name;
+      const model::NodePtr node =
+          rejection.nomination.node == k_no_symbol ? nullptr : cache().find_node(rejection.nomination.node);
+      const std::string nominated = node == nullptr ? std::string() : std::string(node->name);
       came_out = words_of({}, with_plans(rejection.full_message(), nominated, rejection.victims));
     }
     outcome = cycle::Rejection();
@@ -227,13 +234,9 @@ class DecisionReplay::World {
   }
 
   SymbolTable& symbols_;
-  RecordedClock clock_;
-  cluster::AcceptingWriter writer_;  // what comes of a write stands in the recording
-  binding::InlineExecutor executor_;
-  std::unordered_map<model::Uid, model::PodPtr> waiting_;
-  std::vector<queue::NominatedPod> nominated_;
-  std::unique_ptr<scheduler::Scheduler> scheduler_;
-  std::unique_ptr<scheduler::StoreFeed> feed_;
+  const std::unique_ptr<Past> past_;
+  const std::unique_ptr<scheduler::Scheduler> scheduler_;
+  const ingest::IngestParts intake_;
   std::unordered_map<model::Uid, cycle::Placement> placements_;  // that came out as recorded, and are not bound yet
 };
 

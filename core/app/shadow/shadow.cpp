@@ -29,7 +29,7 @@ void Shadow::pod_added(const model::PodPtr& pod) {
   settle_due();
   if (is_synced_ && pod->node_name != k_no_symbol) {
     note({clock_.monotonic_ns(), pod, nullptr, true});
-    if (scheduler_.framework().find(pod->scheduler_name) != nullptr) {
+    if (scheduler_.views().framework.find(pod->scheduler_name) != nullptr) {
       const Lock lock(mutex_);
       ++report_.not_seen_before;
     }
@@ -41,7 +41,7 @@ void Shadow::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
   settle_due();
   const bool is_same = old_pod->uid == new_pod->uid;
   if (is_synced_ && new_pod->node_name != k_no_symbol && (!is_same || old_pod->node_name == k_no_symbol)) {
-    if (is_same && scheduler_.framework().find(old_pod->scheduler_name) != nullptr) compare(old_pod, new_pod);
+    if (is_same && scheduler_.views().framework.find(old_pod->scheduler_name) != nullptr) compare(old_pod, new_pod);
     note({clock_.monotonic_ns(), new_pod, nullptr, true});
   }
   sink_.pod_updated(old_pod, new_pod);
@@ -100,7 +100,7 @@ void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound) {
   ShadowDifference& difference = held.difference;
   difference.wall_ns = clock_.wall_ns();
   difference.pod = pod->key();
-  difference.node = std::string(scheduler_.symbols().text(bound->node_name));
+  difference.node = std::string(scheduler_.views().symbols.text(bound->node_name));
   scheduler_.try_pod(pod, [&](const cycle::Attempt& tried) {
     if (tried.placement) difference.node_here = tried.placement->node->name;
   });
@@ -147,7 +147,7 @@ Shadow::Judgement Shadow::judge(const model::PodPtr& pod, const std::string& nod
     ++out.feasible;
     if (best == nullptr || each.total > best->total) best = &each;
   }
-  out.is_known = scheduler_.cache().find_node(scheduler_.symbols().find(node)) != nullptr;
+  out.is_known = scheduler_.views().cache.find_node(scheduler_.views().symbols.find(node)) != nullptr;
   if (!out.is_known) {
     out.why = "the node is not known here";
     return out;
@@ -188,7 +188,7 @@ bool Shadow::may_be_sampled(const model::Pod& pod, const Judgement& judgement) c
   for (const config::Profile& profile : configuration_.profiles)
     if (profile.scheduler_name == pod.scheduler_name && profile.percentage_of_nodes_to_score)
       percentage = profile.percentage_of_nodes_to_score;
-  const std::int64_t all = static_cast<std::int64_t>(scheduler_.cache().counts().nodes);
+  const std::int64_t all = static_cast<std::int64_t>(scheduler_.views().cache.counts().nodes);
   const std::int64_t sample = cycle::nodes_to_find(all, percentage.value_or(0));
   return static_cast<std::int64_t>(judgement.feasible) > sample &&
          static_cast<std::int64_t>(judgement.not_better) >= sample;
@@ -242,7 +242,7 @@ void Shadow::settle(Held& held) {
 }
 
 bool Shadow::was_best(const Held& held, const std::function<bool(const Change& change)>& undone) {
-  cache::ClusterCache& cache = scheduler_.cache();
+  cache::ClusterCache& cache = scheduler_.intake().cache;
   struct Undone {
     model::PodPtr pod;
     bool is_gone;  // it was there

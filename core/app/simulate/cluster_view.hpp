@@ -26,8 +26,8 @@ struct ViewOptions {
   std::int64_t limit_seconds = 60;  // for a live cluster to be known
 
   bool is_live() const noexcept { return cluster.empty() && record.empty(); }
-  /// What cannot be had together; empty: nothing.
-  std::string contradiction() const;
+  /// Fails when some of it cannot be had together.
+  Status check() const;
 };
 
 /// A cluster that a command looks at, once or again and again: manifests are read and simulated each time; a live cluster is

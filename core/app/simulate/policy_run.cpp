@@ -89,31 +89,39 @@ bool PolicyRun::configure() {
 }
 
 bool PolicyRun::make_host() {
-  std::vector<std::string> complaints;
   if (options_.single_pass) {
-    pass_ = SinglePass::make(symbols_, configuration_, plugins_, complaints, system_clock_.wall_ns());
-    if (pass_ && pass_->scheduler().framework().profiles().front()->groups != nullptr) {
-      complaints.emplace_back(
-          "berth: a single pass decides about one pod at a time: groups need the simulation, without --single-pass");
-      pass_.reset();
+    auto pass = SinglePass::make(symbols_, configuration_, plugins_, system_clock_.wall_ns());
+    if (!pass.ok()) {
+      err_ << pass.error().render();
+      return false;
     }
-  } else {
-    Simulation::Options simulation;
-    simulation.explain_all = options_.explain_all;
-    simulation.explain_pod = options_.explain_pod;
-    simulation.start_wall_ns = system_clock_.wall_ns();
-    if (!options_.recording.empty())
-      if (auto reader = recording::Reader::open(options_.recording, symbols_); reader.ok())
-        if (recording::Record first; reader->next(first)) simulation.start_wall_ns = first.wall_ns;
-    simulation.record_writes = false;
-    simulation.has_controllers = !options_.is_live;
-    if (!options_.record.empty() && !start_recorder()) return false;
-    simulation.recorder = recorder_.get();
-    simulation_ = Simulation::make(symbols_, configuration_, plugins_, simulation, complaints);
-    if (simulation_) recorded_time_.follow(simulation_->clock());
+    if ((*pass)->scheduler().views().framework.profiles().front()->groups != nullptr) {
+      err_ << "berth: a single pass decides about one pod at a time: groups need the simulation, without "
+              "--single-pass\n";
+      return false;
+    }
+    pass_ = std::move(*pass);
+    return true;
   }
-  for (const std::string& complaint : complaints) err_ << complaint << '\n';
-  return pass_ != nullptr || simulation_ != nullptr;
+  Simulation::Options options;
+  options.explain_all = options_.explain_all;
+  options.explain_pod = options_.explain_pod;
+  options.start_wall_ns = system_clock_.wall_ns();
+  if (!options_.recording.empty())
+    if (auto reader = recording::Reader::open(options_.recording, symbols_); reader.ok())
+      if (recording::Record first; reader->next(first)) options.start_wall_ns = first.wall_ns;
+  options.record_writes = false;
+  options.has_controllers = !options_.is_live;
+  if (!options_.record.empty() && !start_recorder()) return false;
+  options.recorder = recorder_.get();
+  auto simulation = Simulation::make(symbols_, configuration_, plugins_, std::move(options));
+  if (!simulation.ok()) {
+    err_ << simulation.error().render();
+    return false;
+  }
+  simulation_ = std::move(*simulation);
+  recorded_time_.follow(simulation_->clock());
+  return true;
 }
 
 bool PolicyRun::start_recorder() {
@@ -124,7 +132,7 @@ bool PolicyRun::start_recorder() {
   recorder.run = static_cast<std::uint64_t>(system_clock_.wall_ns());
   recorder.waits_for_room = true;
   recorder.object_fields = [this](std::string_view resource) {
-    return simulation_->scheduler().objects().fields_of(resource);
+    return simulation_->scheduler().views().objects.fields_of(resource);
   };
   Result<std::unique_ptr<recording::Recorder>> started =
       recording::Recorder::start(std::move(recorder), symbols_, recorded_time_);
@@ -144,7 +152,7 @@ bool PolicyRun::decide_recording() {
   }
   const Simulation::Watcher keep = [this](report::Decision decision) { decisions_.push_back(std::move(decision)); };
   RecordingFeed feed(simulation_->cluster(), symbols_,
-                     [this](std::string_view name) { return scheduler().framework().find(name) != nullptr; });
+                     [this](std::string_view name) { return scheduler().views().framework.find(name) != nullptr; });
   std::optional<std::int64_t> began_ns;
   bool is_quiet = false;
   std::string left_out;
@@ -223,11 +231,11 @@ decode::DecodeOptions PolicyRun::decode_options() {
   decode.needs = field_needs(configuration_);
   read_as_gated(configuration_, decode);
   keep_for_extenders(configuration_, decode);
-  keep_for_plugins(scheduler().framework(), decode);
+  keep_for_plugins(scheduler().views().framework, decode);
   return decode;
 }
 
-std::vector<std::string> PolicyRun::resources() { return scheduler().objects().resources(); }
+std::vector<std::string> PolicyRun::resources() { return scheduler().views().objects.resources(); }
 
 void PolicyRun::look_at(const std::vector<decode::Decoded>& objects, std::int64_t at_ns) {
   looked_at_ns_ = at_ns != 0 ? at_ns : system_clock_.wall_ns();
@@ -259,8 +267,9 @@ bool PolicyRun::take_filler() {
   const auto at = std::find_if(first, objects.end(), is_pod);
   const model::PodPtr pod = std::get<model::PodPtr>(*at);
   objects.erase(at);
-  const char* why = scheduler().framework().find(pod->scheduler_name) == nullptr ? "no profile has its schedulerName"
-                    : !pod->spec->gates.empty()                                  ? "it has scheduling gates"
+  const char* why = scheduler().views().framework.find(pod->scheduler_name) == nullptr
+                        ? "no profile has its schedulerName"
+                    : !pod->spec->gates.empty()     ? "it has scheduling gates"
                     : pod->node_name != k_no_symbol ? "it has a node already, in spec.nodeName"
                                                     : nullptr;
   if (why != nullptr) {
@@ -358,7 +367,7 @@ Result<std::optional<report::FitReport>> PolicyRun::fit(std::string_view pod, st
   const model::PodPtr pending = pod_now(last->pod->ns, last->pod->name);
   if (pending == nullptr || pending->node_name != k_no_symbol) return std::optional<report::FitReport>();
   scheduler::Scheduler& host = scheduler();
-  FitSearch search({host.cycle(), host.cache(), host.snapshot(), symbols_});
+  FitSearch search({host.cycle(), host.intake().cache, host.snapshot(), symbols_});
   Result<report::FitReport> found = search.search(pending, why_not);
   if (!found.ok()) return found.error();
   return std::optional<report::FitReport>(std::move(*found));
@@ -399,7 +408,7 @@ report::PageParts PolicyRun::page_parts(const report::SimulationReport& report) 
     report::PodDetail detail;
     detail.pod = i;
     detail.explanation = host.cycle().explain(pod);
-    FitSearch search({host.cycle(), host.cache(), host.snapshot(), symbols_}, k_details_questions_max);
+    FitSearch search({host.cycle(), host.intake().cache, host.snapshot(), symbols_}, k_details_questions_max);
     if (Result<report::FitReport> fit = search.search(pod); fit.ok()) detail.fit = std::move(*fit);
     parts.details.push_back(std::move(detail));
   }
@@ -419,7 +428,7 @@ report::SimulationReport PolicyRun::report() {
   scheduler::Scheduler& host = scheduler();
   const cluster::EmbeddedCluster& cluster = pass_ ? pass_->cluster() : simulation_->cluster();
   report::SimulationReport report = report::make_report(
-      {symbols_, host.cache(), host.snapshot(), pass_ ? all_pods(manifests_) : simulation_->cluster().pods(),
+      {symbols_, host.intake().cache, host.snapshot(), pass_ ? all_pods(manifests_) : simulation_->cluster().pods(),
        options_.is_live ? std::span<const report::Decision>() : decisions_, host.queue().pending_pods(),
        [&host](std::string_view name) { return host.framework().find(name) != nullptr; }, pass_ != nullptr,
        cluster.objects_of(k_slices), cluster.objects_of(k_claims)});

@@ -31,28 +31,29 @@ struct PreBindPass::Attempt {
   std::vector<std::shared_ptr<std::optional<Verdict>>> calls;  // by plugin that acts; empty while it does
 };
 
-PreBindPass::PreBindPass(scheduler::Scheduler& scheduler, cluster::EmbeddedCluster& cluster, ManualClock& clock)
-    : scheduler_(scheduler), cluster_(cluster), clock_(clock) {}
+PreBindPass::PreBindPass(const framework::BindLookups& lookups, const SymbolTable& symbols,
+                         cluster::EmbeddedCluster& cluster, binding::Timers& timers, ManualClock& clock)
+    : lookups_(lookups), symbols_(symbols), cluster_(cluster), timers_(timers), clock_(clock) {}
 
 PreBindPass::~PreBindPass() {
   for (const auto& attempt : waiting_) attempt->cancelled->store(true);
   for (int looks = 0; looks < k_last_looks_max; ++looks) {
     std::erase_if(waiting_, [](const auto& attempt) { return !attempt->is_open(); });
-    const auto next = scheduler_.timers().next_ns();
+    const auto next = timers_.next_ns();
     if (waiting_.empty() || !next) break;
     if (const std::int64_t now = clock_.monotonic_ns(); *next > now)
       clock_.advance(std::chrono::nanoseconds(*next - now));
-    scheduler_.timers().run_due();
+    timers_.run_due();
     cluster_.deliver();
   }
 }
 
 void PreBindPass::settle(const Attempt& attempt) {
   while (attempt.is_open())
-    if (cluster_.deliver() == 0 && scheduler_.timers().run_due() == 0) return;
+    if (cluster_.deliver() == 0 && timers_.run_due() == 0) return;
 }
 
-std::string PreBindPass::run(const model::PodPtr& pod, cycle::Placement placement) {
+Result<PreBindPass::End> PreBindPass::run(const model::PodPtr& pod, cycle::Placement placement) {
   const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
   auto attempt = std::make_unique<Attempt>(std::move(placement.reservation));
   framework::CycleContext& context = attempt->reservation.context();
@@ -60,7 +61,7 @@ std::string PreBindPass::run(const model::PodPtr& pod, cycle::Placement placemen
     attempt->reservation.cancel();
     cluster_.deliver();
     placement.assumption.forget();
-    return text;
+    return Error{std::move(text)};
   };
   for (const framework::PluginInstance* plugin : context.profile().pre_bind) {
     const Verdict may = framework::run_pre_bind_check(context, *plugin, attempt->reservation.slot()).verdict;
@@ -68,18 +69,17 @@ std::string PreBindPass::run(const model::PodPtr& pod, cycle::Placement placemen
     if (!may.success()) return fail(fmt::format("running PreBindPreFlight \"{}\": {}", plugin->name(), may.message()));
     const auto answer = std::make_shared<std::optional<Verdict>>();
     attempt->calls.push_back(answer);
-    framework::run_pre_bind(context, *plugin,
-                            {std::string(scheduler_.symbols().text(placement.assumption.node_name())),
-                             scheduler_.bind_lookups(), attempt->cancelled},
-                            [answer](Verdict verdict) { *answer = std::move(verdict); });
+    framework::run_pre_bind(
+        context, *plugin, {std::string(symbols_.text(placement.assumption.node_name())), lookups_, attempt->cancelled},
+        [answer](Verdict verdict) { *answer = std::move(verdict); });
     settle(*attempt);
     if (*answer && !(*answer)->success())
       return fail(fmt::format("running PreBind plugin \"{}\": {}", plugin->name(), (*answer)->message()));
   }
   placement.assumption.confirm();
-  if (!attempt->is_open()) return {};
+  if (!attempt->is_open()) return End::well;
   waiting_.push_back(std::move(attempt));
-  return "waiting";
+  return End::waiting;
 }
 
 }  // namespace berth::app

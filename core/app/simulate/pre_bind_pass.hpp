@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/result.hpp"
+#include "base/symbols.hpp"
+#include "binding/timers.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
 #include "cycle/scheduling_cycle.hpp"
-#include "scheduler/scheduler.hpp"
+#include "framework/points/bind.hpp"
 
 namespace berth::app {
 
@@ -17,23 +20,29 @@ namespace berth::app {
 /// Place:   behind SinglePass, on an imagined cluster. Threads: one. All parts outlive it.
 class PreBindPass {
  public:
-  PreBindPass(scheduler::Scheduler& scheduler, cluster::EmbeddedCluster& cluster, ManualClock& clock);
+  PreBindPass(const framework::BindLookups& lookups, const SymbolTable& symbols, cluster::EmbeddedCluster& cluster,
+              binding::Timers& timers, ManualClock& clock);
   /// Ends what still waits: its plugins are told that nothing depends on it any more.
   ~PreBindPass();
   PreBindPass(const PreBindPass&) = delete;
   PreBindPass& operator=(const PreBindPass&) = delete;
 
-  /// Empty: all have ended well; "waiting": some wait for the cluster, and the pod stays where it is; else the error, and the
-  /// pod is nowhere any more.
-  std::string run(const model::PodPtr& pod, cycle::Placement placement);
+  enum class End : std::uint8_t {
+    well,    // of all
+    waiting  // some wait for the cluster, and the pod stays where it is
+  };
+  /// After a failure the pod is nowhere any more.
+  Result<End> run(const model::PodPtr& pod, cycle::Placement placement);
 
  private:
   struct Attempt;
   /// Delivers what was written until the call has ended, or nothing moves any more.
   void settle(const Attempt& attempt);
 
-  scheduler::Scheduler& scheduler_;
+  const framework::BindLookups& lookups_;
+  const SymbolTable& symbols_;
   cluster::EmbeddedCluster& cluster_;
+  binding::Timers& timers_;
   ManualClock& clock_;
   std::vector<std::unique_ptr<Attempt>> waiting_;
 };

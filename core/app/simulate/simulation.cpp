@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include "scheduler/object_feed.hpp"
-
 namespace berth::app {
 namespace {
 
@@ -14,59 +12,68 @@ constexpr std::size_t k_fruitless_rounds = 3;
 
 }  // namespace
 
-Simulation::Simulation(SymbolTable& symbols, Options options)
-    : symbols_(symbols),
-      options_(std::move(options)),
-      clock_(options_.start_wall_ns),
-      cluster_(symbols, clock_,
-               {.graceful_deletes = true,
-                .record_writes = options_.record_writes,
-                .volume_controller = options_.has_controllers,
-                .claim_controller = options_.has_controllers}) {}
-
-Simulation::~Simulation() {
-  cluster_.stop();
-  if (scheduler_) scheduler_->end_bindings(std::chrono::milliseconds(0));
+Simulation::World::World(SymbolTable& symbols, const Options& options)
+    : clock(options.start_wall_ns),
+      timers(clock),
+      cluster(symbols, clock,
+              {.graceful_deletes = true,
+               .record_writes = options.record_writes,
+               .volume_controller = options.has_controllers,
+               .claim_controller = options.has_controllers}) {
+  if (options.recorder != nullptr) recorded_writer = std::make_unique<RecordedWriter>(cluster, *options.recorder);
 }
 
-std::unique_ptr<Simulation> Simulation::make(SymbolTable& symbols, const config::Configuration& configuration,
-                                             const PluginLibrary& plugins, Options options,
-                                             std::vector<std::string>& complaints) {
-  std::unique_ptr<Simulation> made(new Simulation(symbols, std::move(options)));
-  Simulation* const self = made.get();
-  const std::size_t complaints_before = complaints.size();
-  made->extenders_ = extender::ConfiguredExtenders::make(configuration, symbols, {}, complaints);
-  recording::Recorder* const recorder = made->options_.recorder;
-  if (recorder != nullptr) made->recorded_writer_ = std::make_unique<RecordedWriter>(made->cluster_, *recorder);
-  cluster::ClusterWriter& plain_writer = made->cluster_;
-  scheduler::SchedulerParts parts{symbols,
-                                  configuration,
-                                  plugins.sources(),
-                                  made->recorded_writer_ ? *made->recorded_writer_ : plain_writer,
-                                  [self](const model::Pod& pod) { return self->cluster_.find_pod(pod.ns, pod.name); },
-                                  made->executor_,
-                                  made->clock_};
-  parts.extenders = made->extenders_ ? &made->extenders_->all() : nullptr;
+cluster::ClusterWriter& Simulation::World::writer() noexcept {
+  if (recorded_writer) return *recorded_writer;
+  return cluster;
+}
+
+Result<std::unique_ptr<Simulation>, text::Diagnostics> Simulation::make(SymbolTable& symbols,
+                                                                        const config::Configuration& configuration,
+                                                                        const PluginLibrary& plugins, Options options) {
+  auto world = std::make_unique<World>(symbols, options);
+  auto extenders = extender::ConfiguredExtenders::make(configuration, symbols, {});
+  scheduler::SchedulerParts parts{
+      symbols,
+      configuration,
+      plugins.sources(),
+      world->writer(),
+      [&cluster = world->cluster](const model::Pod& pod) { return cluster.find_pod(pod.ns, pod.name); },
+      world->executor,
+      world->timers,
+      world->clock};
+  if (extenders.ok() && *extenders) parts.extenders = &(*extenders)->all();
   parts.extender_binding = scheduler::ExtenderBinding::recorded;
-  parts.recorder = recorder;
+  parts.recorder = options.recorder;
   parts.traps_unasked_fields = configuration.plugins.verdict_reuse == config::VerdictReuse::verify;
-  made->scheduler_ = scheduler::Scheduler::make(std::move(parts), complaints);
-  if (complaints.size() != complaints_before) return nullptr;
-  scheduler::Scheduler& scheduler = *made->scheduler_;
-  made->feed_ = std::make_unique<scheduler::StoreFeed>(scheduler.objects());
-  made->ingest_ = std::make_unique<ingest::Ingest>(
-      ingest::IngestParts{scheduler.cache(),
-                          scheduler.groups(),
-                          scheduler.queue(),
-                          scheduler.waiting(),
-                          *made->feed_,
-                          made->clock_,
-                          [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; },
-                          {}});
-  if (recorder != nullptr) made->recorded_sink_ = std::make_unique<RecordedSink>(*made->ingest_, *recorder);
-  cluster::ClusterSink& plain_sink = *made->ingest_;
-  made->cluster_.start(made->recorded_sink_ ? *made->recorded_sink_ : plain_sink);
-  return made;
+  auto scheduler = scheduler::Scheduler::make(std::move(parts));
+  if (extenders.ok() && scheduler.ok())
+    return std::unique_ptr<Simulation>(
+        new Simulation(symbols, std::move(options), std::move(world), std::move(*extenders), std::move(*scheduler)));
+  text::Diagnostics diagnostics;
+  if (!extenders.ok()) diagnostics = extenders.error();
+  if (!scheduler.ok())
+    for (const text::Diagnostic& each : scheduler.error().all()) diagnostics.add(each);
+  return diagnostics;
+}
+
+Simulation::Simulation(SymbolTable& symbols, Options options, std::unique_ptr<World> world,
+                       std::unique_ptr<extender::ConfiguredExtenders> extenders,
+                       std::unique_ptr<scheduler::Scheduler> scheduler)
+    : symbols_(symbols),
+      options_(std::move(options)),
+      world_(std::move(world)),
+      extenders_(std::move(extenders)),
+      scheduler_(std::move(scheduler)),
+      ingest_(scheduler_->intake()) {
+  if (options_.recorder != nullptr) recorded_sink_.emplace(ingest_, *options_.recorder);
+  cluster::ClusterSink& plain_sink = ingest_;
+  world_->cluster.start(recorded_sink_ ? *recorded_sink_ : plain_sink);
+}
+
+Simulation::~Simulation() {
+  world_->cluster.stop();
+  scheduler_->end_bindings(std::chrono::milliseconds(0));
 }
 
 bool Simulation::decide_one(const Watcher& watcher) {
@@ -80,7 +87,7 @@ bool Simulation::decide_one(const Watcher& watcher) {
     };
   watch.after = [&](const model::PodPtr& pod, const cycle::Outcome& outcome) {
     if (!watcher) return;
-    report::Decision decision = report::describe(pod, outcome, symbols_, scheduler_->cache());
+    report::Decision decision = report::describe(pod, outcome, symbols_, scheduler_->views().cache);
     if (const auto at = explanations.find(pod->uid); at != explanations.end())
       decision.explanation = std::move(at->second);
     watcher(std::move(decision));
@@ -91,37 +98,37 @@ bool Simulation::decide_one(const Watcher& watcher) {
 std::size_t Simulation::run_until_idle(const Watcher& watcher) {
   std::size_t decided = 0;
   for (;;) {
-    cluster_.finish_due_deletions();
-    const std::size_t delivered = cluster_.deliver();
-    scheduler_->timers().run_due();
+    world_->cluster.finish_due_deletions();
+    const std::size_t delivered = world_->cluster.deliver();
+    world_->timers.run_due();
     scheduler_->queue().flush();
     if (decide_one(watcher)) {
       ++decided;
       continue;
     }
-    if (delivered == 0 && cluster_.waiting() == 0) return decided;
+    if (delivered == 0 && world_->cluster.waiting() == 0) return decided;
   }
 }
 
 void Simulation::take_in() {
-  while (cluster_.deliver() != 0) {
+  while (world_->cluster.deliver() != 0) {
   }
 }
 
 void Simulation::move_clock_to(std::int64_t monotonic_ns) {
-  const std::int64_t now = clock_.monotonic_ns();
-  if (monotonic_ns > now) clock_.advance(std::chrono::nanoseconds(monotonic_ns - now));
+  const std::int64_t now = world_->clock.monotonic_ns();
+  if (monotonic_ns > now) world_->clock.advance(std::chrono::nanoseconds(monotonic_ns - now));
 }
 
 std::size_t Simulation::advance(std::chrono::nanoseconds duration, const Watcher& watcher) {
-  const std::int64_t end = clock_.monotonic_ns() + duration.count();
+  const std::int64_t end = world_->clock.monotonic_ns() + duration.count();
   std::size_t decided = run_until_idle(watcher);
   for (;;) {
     std::optional<std::int64_t> next = scheduler_->queue().next_wakeup_ns();
-    if (const auto timer = scheduler_->timers().next_ns(); timer && (!next || *timer < *next)) next = timer;
-    if (const auto gone = cluster_.next_deletion_ns(); gone && (!next || *gone < *next)) next = gone;
+    if (const auto timer = world_->timers.next_ns(); timer && (!next || *timer < *next)) next = timer;
+    if (const auto gone = world_->cluster.next_deletion_ns(); gone && (!next || *gone < *next)) next = gone;
     if (!next || *next > end) break;
-    move_clock_to(std::max(*next, clock_.monotonic_ns() + 1));
+    move_clock_to(std::max(*next, world_->clock.monotonic_ns() + 1));
     decided += run_until_idle(watcher);
   }
   move_clock_to(end);
@@ -129,16 +136,16 @@ std::size_t Simulation::advance(std::chrono::nanoseconds duration, const Watcher
 }
 
 bool Simulation::binding_waits() const {
-  return scheduler_->waiting().size() != 0 || !scheduler_->binder().open_bindings().empty();
+  return scheduler_->views().waiting.size() != 0 || !scheduler_->views().bindings.open_bindings().empty();
 }
 
 void Simulation::end_waiting() {
   while (binding_waits()) {
-    const auto timer = scheduler_->timers().next_ns();
+    const auto timer = world_->timers.next_ns();
     if (!timer) return;
-    move_clock_to(std::max(*timer, clock_.monotonic_ns() + 1));
-    scheduler_->timers().run_due();
-    cluster_.deliver();
+    move_clock_to(std::max(*timer, world_->clock.monotonic_ns() + 1));
+    world_->timers.run_due();
+    world_->cluster.deliver();
   }
 }
 
@@ -146,27 +153,28 @@ std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
   std::size_t decided = run_until_idle(watcher);
   // Time alone repeats what failed; it is worth letting it pass only while pods still get bound, or wait for a
   // decision. A place that a later step took away again counts for nothing.
-  std::size_t bound_before_scan = cluster_.bound_count() + 1;
+  std::size_t bound_before_scan = world_->cluster.bound_count() + 1;
   std::size_t fruitless = 0;
   for (;;) {
     std::optional<std::int64_t> next = scheduler_->queue().next_backoff_ns();
     if (binding_waits())
-      if (const auto timer = scheduler_->timers().next_ns(); timer && (!next || *timer < *next)) next = timer;
-    const auto gone = cluster_.next_deletion_ns();  // room that was made and is not free yet
+      if (const auto timer = world_->timers.next_ns(); timer && (!next || *timer < *next)) next = timer;
+    const auto gone = world_->cluster.next_deletion_ns();  // room that was made and is not free yet
     if (gone && (!next || *gone < *next)) next = gone;
     if (!next) {
-      if (cluster_.bound_count() == bound_before_scan) return decided;  // a whole round of leftovers changed nothing
+      if (world_->cluster.bound_count() == bound_before_scan)
+        return decided;  // a whole round of leftovers changed nothing
       next = scheduler_->queue().next_leftover_ns();
       if (!next) return decided;
-      bound_before_scan = cluster_.bound_count();
+      bound_before_scan = world_->cluster.bound_count();
     }
-    const std::size_t bound = cluster_.bound_count();
-    move_clock_to(std::max(*next, clock_.monotonic_ns() + 1));
+    const std::size_t bound = world_->cluster.bound_count();
+    move_clock_to(std::max(*next, world_->clock.monotonic_ns() + 1));
     const std::size_t now = run_until_idle(watcher);
     decided += now;
-    fruitless = cluster_.bound_count() != bound || gone ? 0 : fruitless + now;
+    fruitless = world_->cluster.bound_count() != bound || gone ? 0 : fruitless + now;
     const queue::QueueSizes sizes = scheduler_->queue().sizes();
-    const std::size_t unbound = sizes.backoff + sizes.unschedulable + sizes.active + scheduler_->waiting().size();
+    const std::size_t unbound = sizes.backoff + sizes.unschedulable + sizes.active + scheduler_->views().waiting.size();
     if (fruitless > k_fruitless_rounds * (unbound + 1)) {
       end_waiting();
       return decided;

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,12 +10,13 @@
 #include "app/recording/recorded_cluster.hpp"
 #include "base/clock.hpp"
 #include "binding/executor.hpp"
+#include "binding/timers.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
 #include "extender/configured_extenders.hpp"
 #include "ingest/ingest.hpp"
 #include "report/decision.hpp"
-#include "scheduler/object_feed.hpp"
 #include "scheduler/scheduler.hpp"
+#include "text/diagnostics.hpp"
 
 namespace berth::app {
 
@@ -38,10 +40,10 @@ class Simulation {
   /// Called with every decision, at the time of the clock.
   using Watcher = std::function<void(report::Decision decision)>;
 
-  /// Null with complaints when a plugin refused to be made. symbols, configuration and plugins outlive it.
-  static std::unique_ptr<Simulation> make(SymbolTable& symbols, const config::Configuration& configuration,
-                                          const PluginLibrary& plugins, Options options,
-                                          std::vector<std::string>& complaints);
+  /// Fails with what plugins and extenders say that cannot be used. symbols, configuration and plugins outlive it.
+  static Result<std::unique_ptr<Simulation>, text::Diagnostics> make(SymbolTable& symbols,
+                                                                     const config::Configuration& configuration,
+                                                                     const PluginLibrary& plugins, Options options);
   ~Simulation();
 
   /// Decides about everything that may be decided now, and carries it out; the clock stands still. Returns how many.
@@ -55,15 +57,27 @@ class Simulation {
   /// Lets cache, queue and plugins know the cluster as it is, and decides nothing.
   void take_in();
 
-  cluster::EmbeddedCluster& cluster() noexcept { return cluster_; }
+  cluster::EmbeddedCluster& cluster() noexcept { return world_->cluster; }
   scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
   /// Null: none are configured.
   extender::Extenders* extenders() noexcept { return extenders_ ? &extenders_->all() : nullptr; }
   const SymbolTable& symbols() const noexcept { return symbols_; }
-  ManualClock& clock() noexcept { return clock_; }
+  ManualClock& clock() noexcept { return world_->clock; }
 
  private:
-  Simulation(SymbolTable& symbols, Options options);
+  /// What is imagined, and there before the scheduler.
+  struct World {
+    World(SymbolTable& symbols, const Options& options);
+    cluster::ClusterWriter& writer() noexcept;
+
+    ManualClock clock;
+    binding::Timers timers;
+    binding::InlineExecutor executor;
+    cluster::EmbeddedCluster cluster;
+    std::unique_ptr<RecordedWriter> recorded_writer;  // null without a recorder
+  };
+  Simulation(SymbolTable& symbols, Options options, std::unique_ptr<World> world,
+             std::unique_ptr<extender::ConfiguredExtenders> extenders, std::unique_ptr<scheduler::Scheduler> scheduler);
   void move_clock_to(std::int64_t monotonic_ns);
   bool decide_one(const Watcher& watcher);
   /// True while some placed pod is not bound yet: time alone may decide about it.
@@ -73,15 +87,11 @@ class Simulation {
 
   SymbolTable& symbols_;
   const Options options_;
-  ManualClock clock_;
-  binding::InlineExecutor executor_;
-  cluster::EmbeddedCluster cluster_;
-  std::unique_ptr<RecordedWriter> recorded_writer_;  // with a recorder, as recorded_sink_
-  std::unique_ptr<extender::ConfiguredExtenders> extenders_;
-  std::unique_ptr<scheduler::Scheduler> scheduler_;
-  std::unique_ptr<scheduler::StoreFeed> feed_;  // objects on their way from the cluster to the plugins
-  std::unique_ptr<ingest::Ingest> ingest_;
-  std::unique_ptr<RecordedSink> recorded_sink_;
+  const std::unique_ptr<World> world_;
+  const std::unique_ptr<extender::ConfiguredExtenders> extenders_;
+  const std::unique_ptr<scheduler::Scheduler> scheduler_;
+  ingest::Ingest ingest_;
+  std::optional<RecordedSink> recorded_sink_;  // with a recorder
 };
 
 }  // namespace berth::app

@@ -10,89 +10,105 @@ namespace berth::app {
 /// What is written to objects reaches the plugins; pods and nodes are the pass's own affair.
 class SinglePass::Feed final : public cluster::ClusterSink {
  public:
-  explicit Feed(framework::ObjectStore& objects) : objects_(objects) {}
+  explicit Feed(ingest::ObjectFeed& objects) : objects_(objects) {}
   void pod_added(const model::PodPtr&) override {}
   void pod_updated(const model::PodPtr&, const model::PodPtr&) override {}
   void pod_deleted(const model::PodPtr&) override {}
   void node_added(const model::NodePtr&) override {}
   void node_updated(const model::NodePtr&, const model::NodePtr&) override {}
   void node_deleted(const model::NodePtr&) override {}
-  void object_added(const model::ObjectPtr& object) override { objects_.apply(*object); }
-  void object_updated(const model::ObjectPtr&, const model::ObjectPtr& object) override { objects_.apply(*object); }
+  void object_added(const model::ObjectPtr& object) override { objects_.store(*object); }
+  void object_updated(const model::ObjectPtr&, const model::ObjectPtr& object) override { objects_.store(*object); }
   void object_deleted(const model::ObjectPtr& object) override { objects_.remove(*object); }
   void synced() override {}
 
  private:
-  framework::ObjectStore& objects_;
+  ingest::ObjectFeed& objects_;
 };
 
-SinglePass::SinglePass(SymbolTable& symbols, std::int64_t wall_ns)
-    : symbols_(symbols), clock_(wall_ns), cluster_(symbols, clock_, {.claim_controller = true}) {}
-SinglePass::~SinglePass() { cluster_.stop(); }
+SinglePass::World::World(SymbolTable& symbols, std::int64_t wall_ns)
+    : clock(wall_ns), timers(clock), cluster(symbols, clock, {.claim_controller = true}), gate(cluster) {}
 
-std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config::Configuration& configuration,
-                                             const PluginLibrary& plugins, std::vector<std::string>& complaints,
-                                             std::int64_t wall_ns, recording::Recorder* recorder) {
-  std::unique_ptr<SinglePass> pass(new SinglePass(symbols, wall_ns));
-  const auto lookup = [p = pass.get()](const model::Pod& pod) {
-    const auto it = p->pending_pods_.find(pod.key());
-    return it == p->pending_pods_.end() ? nullptr : it->second;
+Result<std::unique_ptr<SinglePass>, text::Diagnostics> SinglePass::make(SymbolTable& symbols,
+                                                                        const config::Configuration& configuration,
+                                                                        const PluginLibrary& plugins,
+                                                                        std::int64_t wall_ns,
+                                                                        recording::Recorder* recorder) {
+  auto world = std::make_unique<World>(symbols, wall_ns);
+  const auto lookup = [&pods = world->pending_pods](const model::Pod& pod) {
+    const auto it = pods.find(pod.key());
+    return it == pods.end() ? nullptr : it->second;
   };
-  const cycle::Nominations kept{[p = pass.get()] { return !p->nominated_.empty(); },
-                                [p = pass.get()] { return p->nominated_; }, [](const model::Pod&) {}};
-  const std::size_t complaints_before = complaints.size();
-  pass->extenders_ = extender::ConfiguredExtenders::make(configuration, symbols, {}, complaints);
-  scheduler::SchedulerParts parts{symbols, configuration,   plugins.sources(), pass->gate_,
-                                  lookup,  pass->executor_, pass->clock_,      kept};
-  parts.extenders = pass->extenders_ ? &pass->extenders_->all() : nullptr;
+  auto extenders = extender::ConfiguredExtenders::make(configuration, symbols, {});
+  scheduler::SchedulerParts parts{symbols,         configuration, plugins.sources(), world->gate,      lookup,
+                                  world->executor, world->timers, world->clock,      &world->nominated};
+  if (extenders.ok() && *extenders) parts.extenders = &(*extenders)->all();
   parts.opens_gates = true;
   parts.recorder = recorder;
   parts.traps_unasked_fields = configuration.plugins.verdict_reuse == config::VerdictReuse::verify;
-  pass->scheduler_ = scheduler::Scheduler::make(std::move(parts), complaints);
-  if (complaints.size() != complaints_before) return nullptr;
-  return pass;
+  auto scheduler = scheduler::Scheduler::make(std::move(parts));
+  if (extenders.ok() && scheduler.ok())
+    return std::unique_ptr<SinglePass>(
+        new SinglePass(symbols, std::move(world), std::move(*extenders), std::move(*scheduler)));
+  text::Diagnostics diagnostics;
+  if (!extenders.ok()) diagnostics = extenders.error();
+  if (!scheduler.ok())
+    for (const text::Diagnostic& each : scheduler.error().all()) diagnostics.add(each);
+  return diagnostics;
 }
+
+SinglePass::SinglePass(SymbolTable& symbols, std::unique_ptr<World> world,
+                       std::unique_ptr<extender::ConfiguredExtenders> extenders,
+                       std::unique_ptr<scheduler::Scheduler> scheduler)
+    : symbols_(symbols),
+      world_(std::move(world)),
+      extenders_(std::move(extenders)),
+      scheduler_(std::move(scheduler)),
+      intake_(scheduler_->intake()),
+      feed_(std::make_unique<Feed>(intake_.objects)) {}
+
+SinglePass::~SinglePass() { world_->cluster.stop(); }
 
 void SinglePass::load(const cluster::Manifests& manifests) {
   for (const decode::Decoded& object : manifests.objects)
-    if (const auto* node = std::get_if<model::NodePtr>(&object)) scheduler_->cache().add_node(*node);
+    if (const auto* node = std::get_if<model::NodePtr>(&object)) intake_.cache.add_node(*node);
   for (const decode::Decoded& object : manifests.objects)
-    if (const auto* other = std::get_if<model::ObjectPtr>(&object)) cluster_.put_object(*other);
+    if (const auto* other = std::get_if<model::ObjectPtr>(&object)) world_->cluster.put_object(*other);
   for (const decode::Decoded& object : manifests.objects) {
     if (const auto* pod = std::get_if<model::PodPtr>(&object); pod != nullptr && !(*pod)->finished()) load(*pod);
   }
-  gives_up_ = has_stranded_claim(cluster_, [this](std::string_view name) {
+  gives_up_ = has_stranded_claim(world_->cluster, [this](std::string_view name) {
     const Symbol symbol = symbols_.find(name);
-    return symbol != k_no_symbol && scheduler_->cache().find_node(symbol) != nullptr;
+    return symbol != k_no_symbol && intake_.cache.find_node(symbol) != nullptr;
   });
-  feed_ = std::make_unique<Feed>(scheduler_->objects());
-  cluster_.start(*feed_);
+  world_->cluster.start(*feed_);
   for (const decode::Decoded& object : manifests.objects) {
     const auto* pod = std::get_if<model::PodPtr>(&object);
     if (pod == nullptr) continue;
-    if (const auto pending = pending_pods_.find((*pod)->key()); pending != pending_pods_.end())
+    if (const auto pending = world_->pending_pods.find((*pod)->key()); pending != world_->pending_pods.end())
       scheduler_->queue().add(pending->second);
   }
-  nominated_ = scheduler_->queue().nominations();
+  world_->nominated.list = scheduler_->queue().nominations();
 }
 
 void SinglePass::load(model::PodPtr pod) {
-  scheduler_->groups().put(pod);
+  intake_.groups.put(pod, intake_.group_of(*pod));
   if (pod->node_name != k_no_symbol) {
-    if (const Status added = scheduler_->cache().add_pod(pod); !added.ok())
+    if (const Status added = intake_.cache.add_pod(pod); !added.ok())
       observe::warning("A pod is left out", {{"err", added.error().message}, {"pod", *pod}});
     return;
   }
-  if (scheduler_->framework().find(pod->scheduler_name) == nullptr) return;
-  cluster_.put_pod(pod);
+  if (!intake_.responsible(pod->scheduler_name)) return;
+  world_->cluster.put_pod(pod);
   // With the claims that were made for it.
-  pending_pods_.emplace(pod->key(), pod->spec->resource_claims.empty() ? pod : cluster_.find_pod(pod->ns, pod->name));
+  world_->pending_pods.emplace(pod->key(),
+                               pod->spec->resource_claims.empty() ? pod : world_->cluster.find_pod(pod->ns, pod->name));
 }
 
 std::vector<report::Decision> SinglePass::run(const Options& options) {
   std::vector<report::Decision> decisions;
-  decisions.reserve(pending_pods_.size());
-  PreBindPass pre_binds(*scheduler_, cluster_, clock_);
+  decisions.reserve(world_->pending_pods.size());
+  PreBindPass pre_binds(scheduler_->bind_lookups(), symbols_, world_->cluster, world_->timers, world_->clock);
   while (auto popped = scheduler_->queue().pop()) {
     queue::Ticket ticket = std::move(*popped);
     const model::PodPtr pod = ticket.pod();
@@ -105,16 +121,21 @@ std::vector<report::Decision> SinglePass::run(const Options& options) {
       continue;
     }
     const auto attempt = [&] { return scheduler_->cycle().run(pod, ticket.pod_class()); };
-    cycle::Outcome outcome = gives_up_ ? attempt() : gate_.closed(attempt);
-    report::Decision decision = report::describe(pod, outcome, symbols_, scheduler_->cache());
+    cycle::Outcome outcome = gives_up_ ? attempt() : world_->gate.closed(attempt);
+    report::Decision decision = report::describe(pod, outcome, symbols_, intake_.cache);
     decision.explanation = std::move(explanation);
-    if (auto* placement = std::get_if<cycle::Placement>(&outcome))
-      decision.pre_bind = pre_binds.run(pod, std::move(*placement));
-    cluster_.deliver();
-    decision.claims = claims_json(*pod, cluster_);
+    if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
+      const Result<PreBindPass::End> pre_bound = pre_binds.run(pod, std::move(*placement));
+      if (!pre_bound.ok())
+        decision.pre_bind = pre_bound.error().message;
+      else if (*pre_bound == PreBindPass::End::waiting)
+        decision.pre_bind = "waiting";
+    }
+    world_->cluster.deliver();
+    decision.claims = claims_json(*pod, world_->cluster);
     decisions.push_back(std::move(decision));
     scheduler_->queue().done(std::move(ticket));
-    if (options.progress) options.progress(decisions.size(), pending_pods_.size());
+    if (options.progress) options.progress(decisions.size(), world_->pending_pods.size());
   }
   return decisions;
 }

@@ -10,11 +10,13 @@
 #include "app/simulate/object_write_gate.hpp"
 #include "base/clock.hpp"
 #include "binding/executor.hpp"
+#include "binding/timers.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
 #include "cluster/embedded/manifest_reader.hpp"
 #include "extender/configured_extenders.hpp"
 #include "report/decision.hpp"
 #include "scheduler/scheduler.hpp"
+#include "text/diagnostics.hpp"
 
 namespace berth::app {
 
@@ -33,10 +35,13 @@ class SinglePass {
     std::function<void(std::size_t done, std::size_t all)> progress = {};
   };
 
-  /// wall_ns: what time it is. recorder: gets what decisions depend on; null: nothing is recorded. Null with complaints when a plugin refused to be made. symbols, configuration and plugins outlive it.
-  static std::unique_ptr<SinglePass> make(SymbolTable& symbols, const config::Configuration& configuration,
-                                          const PluginLibrary& plugins, std::vector<std::string>& complaints,
-                                          std::int64_t wall_ns = 0, recording::Recorder* recorder = nullptr);
+  /// wall_ns: what time it is. recorder: gets what decisions depend on; null: nothing is recorded. Fails with what
+  /// plugins and extenders say that cannot be used. symbols, configuration and plugins outlive it.
+  static Result<std::unique_ptr<SinglePass>, text::Diagnostics> make(SymbolTable& symbols,
+                                                                     const config::Configuration& configuration,
+                                                                     const PluginLibrary& plugins,
+                                                                     std::int64_t wall_ns = 0,
+                                                                     recording::Recorder* recorder = nullptr);
   ~SinglePass();
 
   /// Takes the cluster over: nodes and placed pods into the cache, pending pods into the queue, the rest to the
@@ -46,25 +51,33 @@ class SinglePass {
   std::vector<report::Decision> run(const Options& options);
 
   scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
-  cluster::EmbeddedCluster& cluster() noexcept { return cluster_; }
+  cluster::EmbeddedCluster& cluster() noexcept { return world_->cluster; }
 
  private:
-  SinglePass(SymbolTable& symbols, std::int64_t wall_ns);
+  /// What is there before the scheduler.
+  struct World {
+    World(SymbolTable& symbols, std::int64_t wall_ns);
+
+    ManualClock clock;
+    binding::Timers timers;
+    binding::InlineExecutor executor;
+    cluster::EmbeddedCluster cluster;                             // objects and what plugins write to them
+    ObjectWriteGate gate;                                         // between plugins and cluster
+    std::unordered_map<std::string, model::PodPtr> pending_pods;  // by namespace/name
+    queue::FixedNominations nominated;
+  };
+  class Feed;
+  SinglePass(SymbolTable& symbols, std::unique_ptr<World> world,
+             std::unique_ptr<extender::ConfiguredExtenders> extenders, std::unique_ptr<scheduler::Scheduler> scheduler);
   void load(model::PodPtr pod);
 
   SymbolTable& symbols_;
-  ManualClock clock_;
-  binding::InlineExecutor executor_;
-  class Feed;
-
-  cluster::EmbeddedCluster cluster_;                             // objects and what plugins write to them
-  ObjectWriteGate gate_{cluster_};                               // between plugins and cluster
-  bool gives_up_ = false;                                        // what post-filter plugins write is carried out
-  std::unordered_map<std::string, model::PodPtr> pending_pods_;  // by namespace/name
-  std::vector<queue::NominatedPod> nominated_;
-  std::unique_ptr<extender::ConfiguredExtenders> extenders_;
-  std::unique_ptr<scheduler::Scheduler> scheduler_;
-  std::unique_ptr<Feed> feed_;
+  const std::unique_ptr<World> world_;
+  const std::unique_ptr<extender::ConfiguredExtenders> extenders_;
+  const std::unique_ptr<scheduler::Scheduler> scheduler_;
+  const ingest::IngestParts intake_;
+  const std::unique_ptr<Feed> feed_;
+  bool gives_up_ = false;  // what post-filter plugins write is carried out
 };
 
 }  // namespace berth::app

@@ -69,11 +69,11 @@ class EvictionsTest : public testing::Test {
   std::set<std::string> binding;                 // uids whose binding can still be stopped
   std::map<std::string, model::PodPtr> cluster;  // by name
   std::vector<std::string> ended;
-  Evictions evictions{{executor, writer, activations,
-                       [this](const model::Pod& p) {
-                         const auto at = cluster.find(p.name);
-                         return at == cluster.end() ? nullptr : at->second;
-                       },
+  EvictionsUnderWay under_way{[this](const model::Pod& p) {
+    const auto at = cluster.find(p.name);
+    return at == cluster.end() ? nullptr : at->second;
+  }};
+  Evictions evictions{{executor, writer, activations, under_way,
                        [this](std::string_view uid, model::PluginIndex, const std::string&) {
                          return binding.erase(std::string(uid)) != 0;
                        },
@@ -86,7 +86,7 @@ class EvictionsTest : public testing::Test {
     evictions.start(
         {pod("urgent"), "default-scheduler", "DefaultPreemption", 3, "n1", std::move(victims), std::move(outranked)});
   }
-  bool urgent_waits() { return evictions.evicting("uid-urgent"); }
+  bool urgent_waits() { return under_way.evicting("uid-urgent"); }
 };
 
 using Writes = std::vector<std::string>;
@@ -140,7 +140,8 @@ class EvictionsInTheCycle : public testing::Test {
   PromptWriter writer;
   Activations activations;
   InlineExecutor executor;
-  Evictions evictions{{executor, writer, activations, [](const model::Pod&) { return nullptr; },
+  EvictionsUnderWay under_way{[](const model::Pod&) { return nullptr; }};
+  Evictions evictions{{executor, writer, activations, under_way,
                        [](std::string_view, model::PluginIndex, const std::string&) { return false; }}};
   Status carry_out(std::vector<model::PodPtr> victims, std::vector<model::PodPtr> outranked = {}) {
     return evictions.carry_out(
@@ -152,7 +153,7 @@ class EvictionsInTheCycle : public testing::Test {
 TEST_F(EvictionsInTheCycle, EvictAllVictimsThenEndNominations) {
   EXPECT_TRUE(carry_out({pod("a"), pod("gone", true), pod("b")}, {pod("meek")}).ok());
   EXPECT_EQ(writer.writes, (Writes{"mark a", "evict a", "mark b", "evict b", "unnominate meek"}));
-  EXPECT_FALSE(evictions.evicting("uid-urgent"));
+  EXPECT_FALSE(under_way.evicting("uid-urgent"));
   EXPECT_TRUE(carry_out({pod("gone", true)}, {pod("meek")}).ok());
   EXPECT_EQ(writer.writes.size(), 6U) << "nothing to evict, and the nomination ends all the same";
 }

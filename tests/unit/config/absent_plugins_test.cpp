@@ -9,9 +9,9 @@
 namespace berth::config {
 namespace {
 
-std::string written(const FieldNeed& need) {
+std::string written(const model::FieldNeed& need) {
   std::string out;
-  for (const FieldCondition& condition : need.all_of)
+  for (const model::FieldCondition& condition : need.all_of)
     out += (out.empty() ? "" : " & ") + condition.path + (condition.equals ? "=" + *condition.equals : "");
   return out;
 }

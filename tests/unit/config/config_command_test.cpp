@@ -86,7 +86,11 @@ TEST(ConfigCheck, PassesOnWhatTheLoaderAndThePluginsSay) {
 
   const TemporaryFile good(scheduler_configuration(""));
   app::PluginAccess picky = bundled();
-  picky.try_out = [](const Configuration&) { return std::vector<std::string>{"plugin X refused its args"}; };
+  picky.try_out = [](const Configuration&) {
+    text::Diagnostics diagnostics;
+    diagnostics.add("plugin X refused its args");
+    return diagnostics;
+  };
   const Outcome refused = check({good.path()}, picky);
   EXPECT_EQ(refused.status, 1);
   EXPECT_EQ(refused.err, "plugin X refused its args\n1 problem\n");

@@ -72,24 +72,19 @@ struct CycleFixture : cache::testing::CacheFixture {
           profile.points[point].push_back({fake.name, static_cast<config::Point>(point) == config::Point::score});
     }
     configuration.profiles.push_back(std::move(profile));
-    framework::Framework::Made made =
-        framework::Framework::make(configuration, {}, sources,
-                                   {symbols,
-                                    snapshot,
-                                    cache.resources(),
-                                    cache.lists(),
-                                    [this](cache::PodHandle handle) { return cache.pod(handle); },
-                                    objects,
-                                    metrics,
-                                    counters,
-                                    {clock, ports, ports, ports, ports, ports},
-                                    "test"});
-    for (const auto& refusal : made.refusals) ADD_FAILURE() << refusal.plugin << ": " << refusal.message;
-    framework_made = std::move(made.framework);
-    cycle = std::make_unique<SchedulingCycle>(
-        *framework_made, cache, snapshot,
-        Nominations{[this] { return !nominated.empty(); }, [this] { return nominated; }, [](const model::Pod&) {}},
-        options);
+    auto made = framework::Framework::make(configuration, {}, sources,
+                                           {symbols,
+                                            snapshot,
+                                            cache.resources(),
+                                            cache.lists(),
+                                            [this](cache::PodHandle handle) { return cache.pod(handle); },
+                                            objects,
+                                            metrics,
+                                            counters,
+                                            {clock, ports, ports, ports, ports, ports},
+                                            "test"});
+    framework_made = std::move(made).value();
+    cycle = std::make_unique<SchedulingCycle>(*framework_made, cache, snapshot, nominated, options);
     return *cycle;
   }
   model::PodPtr pod(const std::string& name, std::int32_t priority = 0) {
@@ -104,7 +99,7 @@ struct CycleFixture : cache::testing::CacheFixture {
 
   std::deque<FakePlugin> plugins;
   Lines calls;
-  std::vector<queue::NominatedPod> nominated;
+  queue::FixedNominations nominated;
   framework::ObjectStore objects{[](const model::Object&, const std::vector<framework::Field>& fields) {
     return std::vector<framework::FieldValue>(fields.size());
   }};

@@ -49,11 +49,9 @@ struct TwelveNodes : CycleFixture {
   void begin(CycleOptions options) {
     start(options);
     cycle = std::make_unique<SchedulingCycle>(
-        *framework_made, cache, snapshot,
-        Nominations{[] { return false; }, [] { return std::vector<queue::NominatedPod>(); }, [](const model::Pod&) {}},
-        options, CycleParts{nullptr, nullptr, [this](const UndeclaredInput& input, const model::Pod&) {
-                              found.push_back(input.sentence());
-                            }});
+        *framework_made, cache, snapshot, nominated, options,
+        CycleParts{nullptr, nullptr,
+                   [this](const UndeclaredInput& input, const model::Pod&) { found.push_back(input.sentence()); }});
   }
   void verify() {
     CycleOptions options;
@@ -258,11 +256,9 @@ TEST(ReuseCheck, NodesThatOpenedOutsideTheSampleTakePart) {
     f.start(options);
     Lines found;
     f.cycle = std::make_unique<SchedulingCycle>(
-        *f.framework_made, f.cache, f.snapshot,
-        Nominations{[] { return false; }, [] { return std::vector<queue::NominatedPod>(); }, [](const model::Pod&) {}},
-        options, CycleParts{nullptr, nullptr, [&](const UndeclaredInput& input, const model::Pod&) {
-                              found.push_back(input.point);
-                            }});
+        *f.framework_made, f.cache, f.snapshot, f.nominated, options,
+        CycleParts{nullptr, nullptr,
+                   [&](const UndeclaredInput& input, const model::Pod&) { found.push_back(input.point); }});
     for (int i = 0; i <= decisions_before; ++i) said(f, f.attempt(f.pod("p" + std::to_string(i)), k_class));
     is_later = true;
     for (int i = 0; i < 10 && found.empty(); ++i) {

@@ -135,7 +135,7 @@ TEST(SchedulingCycle, KeepsRoomForMoreImportantPodsThatAreNominated) {
   TwoNodes f;
   f.pods_per_node(1);
   f.start();
-  f.nominated.push_back({f.symbols.intern("n1"), f.pod("important", 10)});
+  f.nominated.list.push_back({f.symbols.intern("n1"), f.pod("important", 10)});
   EXPECT_EQ(said(f, f.attempt(f.pod("p"))), "on n2");
   // A more important pod than that one takes the room.
   f.add_pod(f.make_pod("other", "n2"));

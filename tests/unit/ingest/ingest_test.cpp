@@ -72,7 +72,7 @@ class IngestTest : public ::testing::Test {
                                  clock.advance(std::chrono::milliseconds(3));  // as if it took long
                                  return name == "default-scheduler";
                                },
-                               [this] { ++synced; },
+                               [](const model::Pod& pod) { return pod.spec->group; }, [this] { ++synced; },
                                [this](const model::ClusterEvent& event, double seconds) {
                                  handled.push_back(event.name());
                                  handled_seconds.push_back(seconds);
@@ -135,7 +135,7 @@ class IngestTest : public ::testing::Test {
   SymbolTable symbols;
   ManualClock clock{1'000'000'000'000};
   cache::ClusterCache cache{symbols};
-  cache::PodGroups groups{[](const model::Pod& pod) { return pod.spec->group; }};
+  cache::PodGroups groups;
   FifoPolicy policy;
   MemoryFeed feed;
   binding::Timers timers{clock};

@@ -222,11 +222,11 @@ TEST(VictimSearch, AReviewMayDropCandidatesAndEndTheSearch) {
   f.put("b", "n2", 0, 4000);
   const auto all_but_the_first = [](framework::Host&, const model::Pod&, std::vector<Candidate>& candidates) {
     candidates.erase(candidates.begin());
-    return std::string();
+    return Status(Unit{});
   };
   EXPECT_EQ(f.search(10, 3000, all_but_the_first), (Found{"n2", {"b"}}));
   const auto fails = [](framework::Host&, const model::Pod&, std::vector<Candidate>&) {
-    return std::string("no answer");
+    return Status(Error{"no answer"});
   };
   EXPECT_EQ(f.search(10, 3000, fails), (Found{"", {}, 0, "no answer"}));
 }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/ground.hpp"
+
+#include <algorithm>
+
+#include "base/product.hpp"
+#include "config/absent_plugins.hpp"
+#include "framework/services/gates_service.hpp"
+#include "scheduler/budget_reader.hpp"
+#include "scheduler/object_projector.hpp"
+
+namespace berth::scheduler {
+namespace {
+
+preemption::CandidateReview candidate_review(extender::Extenders* extenders) {
+  if (extenders == nullptr || !extenders->any_preempts()) return {};
+  return
+      [extenders](framework::Host& host, const model::Pod& preemptor, std::vector<preemption::Candidate>& candidates) {
+        return extenders->review(preemptor, candidates, host);
+      };
+}
+
+/// Whether a plugin of some profile declares that service.
+bool declares(const config::Configuration& configuration, const std::vector<framework::PluginSource>& plugins,
+              std::string_view service_id) {
+  const auto declares_it = [&](const config::EnabledPlugin& enabled) {
+    return !enabled.absent && std::any_of(plugins.begin(), plugins.end(), [&](const framework::PluginSource& source) {
+      return source.descriptor->name == enabled.name && framework::declares(*source.descriptor, service_id);
+    });
+  };
+  for (const config::Profile& profile : configuration.profiles)
+    for (const auto& enabled : profile.points)
+      if (std::any_of(enabled.begin(), enabled.end(), declares_it)) return true;
+  return false;
+}
+
+bool is_scheduler_name(const config::Configuration& configuration, std::string_view name) {
+  return std::any_of(configuration.profiles.begin(), configuration.profiles.end(),
+                     [&](const config::Profile& profile) { return profile.scheduler_name == name; });
+}
+
+}  // namespace
+
+Ground::Ground(SchedulerParts given)
+    : parts(std::move(given)),
+      cache(parts.symbols),
+      bind_lookups{[&lookup = parts.lookup](const model::Pod& pod) {
+                     const model::PodPtr now = lookup(pod);
+                     return now != nullptr && now->uid == pod.uid;
+                   },
+                   [this](std::string_view name) { return cache.find_node(parts.symbols.find(name)); }},
+      queue(parts.retries_between_decisions ? &parts.executor : nullptr),
+      objects(make_projector(parts.configuration.features),
+              [this](const model::ObjectPtr& written) { queue.object_written(written); }),
+      feed(objects),
+      metrics(counters),
+      waiting(parts.timers),
+      recorded(parts.configuration, metrics, counters),
+      writes(parts.writer),
+      events(parts.writer),
+      tasks(parts.executor, parts.timers),
+      group_members(groups, cache,
+                    [&configuration = parts.configuration](std::string_view name) {
+                      return is_scheduler_name(configuration, name);
+                    }),
+      evictions(parts.lookup),
+      preemption(objects, declares(parts.configuration, parts.plugins, preemption::k_service),
+                 budget_reader(parts.symbols), candidate_review(parts.extenders)) {
+  if (parts.recorder == nullptr) return;
+  recording = std::make_unique<DecisionRecording>(*parts.recorder, cache, snapshot);
+  cache.tell(recording.get());
+}
+
+Result<std::unique_ptr<framework::Framework>, text::Diagnostics> make_framework(Ground& ground) {
+  const SchedulerParts& parts = ground.parts;
+  std::vector<framework::HostService> services = ground.preemption.services();
+  services.push_back(framework::gates_service(parts.configuration.features));
+  framework::FrameworkParts framework{
+      parts.symbols,
+      ground.snapshot,
+      ground.cache.resources(),
+      ground.cache.lists(),
+      [&cache = ground.cache](cache::PodHandle handle) { return cache.pod(handle); },
+      ground.objects,
+      ground.metrics,
+      ground.counters,
+      {parts.clock, ground.waiting, ground.queue, ground.writes, ground.events, ground.tasks, &ground.evictions,
+       &ground.group_members, &ground.queue},
+      std::string(product()),
+      std::move(services),
+      parts.extenders != nullptr ? std::string(extender::k_extender_rejector) : std::string(),
+      parts.traps_unasked_fields};
+  auto made = framework::Framework::make(parts.configuration, config::AbsentPlugins::embedded(), parts.plugins,
+                                         std::move(framework));
+  if (made.ok()) return std::move(*made);
+  text::Diagnostics diagnostics;
+  for (const framework::Refusal& refusal : made.error())
+    diagnostics.add(fmt::format("BERTH-P051 profile \"{}\": plugin {} refused to be made: {}", refusal.scheduler_name,
+                                refusal.plugin, refusal.message));
+  return diagnostics;
+}
+
+}  // namespace berth::scheduler
