@@ -475,4 +475,75 @@ std::optional<std::int64_t> QueueCore::next_leftover_ns() const {
   return next_leftover_scan_ns_ + (due_ns - next_leftover_scan_ns_ + period_ns - 1) / period_ns * period_ns;
 }
 
+// Records, and what is counted of them.
+
+Record& QueueCore::make_record(model::PodPtr pod, std::int64_t now_ns) {
+  Record& record = records_.make();
+  record.name_hash = hash_of_name(*pod);
+  record.uid_hash = hash_of_uid(*pod);
+  record.arrival = next_arrival_++;
+  record.enqueued_ns = now_ns;
+  set_pod(record, std::move(pod));
+  return record;
+}
+
+void QueueCore::set_pod(Record& record, model::PodPtr pod) {
+  record.uid_hash = hash_of_uid(*pod);
+  record.profile = hints_.profile_of(pod->scheduler_name);
+  record.pod_class = policy_.classify(*pod);
+  QueuePolicy::Grouping group = policy_.group_of(*pod);
+  Gate* const gate = std::get_if<Gate>(&group);
+  groups_.assign(record, gate != nullptr ? std::string() : std::get<std::string>(std::move(group)));
+  record.group_gate = gate != nullptr ? std::make_unique<Gate>(std::move(*gate)) : nullptr;
+  record.pod = std::move(pod);
+}
+
+void QueueCore::ask_gates(Record& record) {
+  std::optional<Gate> gate;
+  if (record.group_gate != nullptr)
+    gate = *record.group_gate;
+  else
+    gate = policy_.pre_enqueue(seen_by_policy(record), record.gate);
+  if (!gate) {
+    record.gate = model::k_no_plugin;
+    record.gate_message.clear();
+    return;
+  }
+  if (!record.rejectors().contains(gate->plugin)) ++rejected_pods(record, gate->plugin);
+  pool_.reject(record, gate->plugin);
+  record.gate = gate->plugin;
+  record.gate_message = std::move(gate->message);
+}
+
+OrderKey QueueCore::key_of(const Record& record) { return policy_.key(seen_by_policy(record)); }
+
+LabelId QueueCore::label_of(const model::ClusterEvent& event) {
+  return incoming_.id(event.label.empty() ? event.name() : std::string(event.label));
+}
+
+std::int64_t& QueueCore::rejected_pods(const Record& record, model::PluginIndex plugin) {
+  const std::size_t profile =
+      std::min<std::size_t>(record.profile, hints_.profile_count());  // the last row: no profile
+  return rejected_pods_[profile * model::k_max_plugins + plugin];
+}
+
+void QueueCore::count_rejectors(const Record& record, std::int64_t change) {
+  record.rejectors().for_each([&](model::PluginIndex plugin) { rejected_pods(record, plugin) += change; });
+}
+
+std::vector<const Record*> QueueCore::records_by_arrival(const std::function<bool(const Record&)>& wanted) const {
+  std::vector<const Record*> records;
+  records_.for_each([&](const Record& record) {
+    if (wanted(record)) records.push_back(&record);
+  });
+  std::sort(records.begin(), records.end(), [](const Record* a, const Record* b) { return a->arrival < b->arrival; });
+  return records;
+}
+
+std::vector<model::PodPtr> QueueCore::known_pods(const std::function<bool(const Record&)>& wanted) const {
+  std::vector<model::PodPtr> pods;
+  for (const Record* record : records_by_arrival(wanted)) pods.push_back(record->pod);
+  return pods;
+}
+
 }  // namespace berth::queue

@@ -15,9 +15,9 @@
 #include "queue/nominator.hpp"
 #include "queue/ready_heap.hpp"
 #include "queue/record_index.hpp"
-#include "queue/requeue_rules.hpp"
+#include "queue/rules/requeue_rules.hpp"
+#include "queue/rules/verdict.hpp"
 #include "queue/scheduling_queue.hpp"
-#include "queue/verdict.hpp"
 #include "queue/waiting_pool.hpp"
 
 /// Private to core/queue.
@@ -70,9 +70,6 @@ class QueueCore {
   /// When a scan will move something. Cost: one look at every waiting pod.
   std::optional<std::int64_t> next_leftover_ns() const;
 
-  std::vector<PendingPod> pending_pods() const;
-  QueueSizes sizes() const;
-  QueueCounts counts() const;
   // Constant, so that they need no lock.
   std::int64_t leftover_limit_ns() const noexcept { return options_.leftover_age_ns + options_.leftover_period_ns; }
   bool wants_nameless_changes() const noexcept { return rules_->wants_nameless_changes(); }
@@ -81,6 +78,7 @@ class QueueCore {
   }
 
  private:
+  friend class QueueReport;
   // Moves. All leave the record where they say, or in the pool when a gate closes.
   bool move_to_active(Record& record, LabelId label, bool from_backoff, std::int64_t now_ns);
   bool move_to_backoff(Record& record, LabelId label);
@@ -100,6 +98,7 @@ class QueueCore {
   bool activate_one(const model::PodPtr& pod, std::int64_t now_ns);
   Record* next(std::int64_t now_ns);
 
+  std::vector<const Record*> records_by_arrival(const std::function<bool(const Record&)>& wanted) const;
   Record& make_record(model::PodPtr pod, std::int64_t now_ns);
   void set_pod(Record& record, model::PodPtr pod);
   /// A pod whose group cannot be told stays behind that gate; else the plugins have their say.

@@ -8,6 +8,7 @@
 #include "base/guarded.hpp"
 #include "observe/log.hpp"
 #include "queue/queue_core.hpp"
+#include "queue/queue_report.hpp"
 
 namespace berth::queue {
 
@@ -277,7 +278,7 @@ void SchedulingQueue::close() {
 std::vector<PendingPod> SchedulingQueue::pending_pods() const {
   const Lock lock(mutex_);
   apply_deferred();
-  return core_->pending_pods();
+  return QueueReport(*core_).pending_pods();
 }
 
 template <typename T, typename Read>
@@ -298,11 +299,11 @@ T SchedulingQueue::read_in_time(T* last, Read&& read) const {
 }
 
 QueueSizes SchedulingQueue::sizes() const {
-  return read_in_time(&last_sizes_, [this]() REQUIRES(mutex_) { return core_->sizes(); });
+  return read_in_time(&last_sizes_, [this]() REQUIRES(mutex_) { return QueueReport(*core_).sizes(); });
 }
 
 QueueCounts SchedulingQueue::counts() const {
-  return read_in_time(&last_counts_, [this]() REQUIRES(mutex_) { return core_->counts(); });
+  return read_in_time(&last_counts_, [this]() REQUIRES(mutex_) { return QueueReport(*core_).counts(); });
 }
 
 std::int64_t SchedulingQueue::leftover_limit_ns() const noexcept { return core_->leftover_limit_ns(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "queue/backoff.hpp"
+#include "queue/rules/backoff.hpp"
 
 #include "unit/queue/queue_fixture.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "queue/backoff.hpp"
-#include "queue/requeue_rules.hpp"
+#include "queue/rules/backoff.hpp"
+#include "queue/rules/requeue_rules.hpp"
 
 namespace berth::queue {
 namespace {

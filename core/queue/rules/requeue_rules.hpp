@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "queue/record.hpp"
+#include "queue/rules/verdict.hpp"
 #include "queue/scheduling_queue.hpp"
-#include "queue/verdict.hpp"
 #include "queue/waiting_pool.hpp"
 
 /// Private to core/queue.

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "model/label_match.hpp"
-#include "queue/backoff.hpp"
-#include "queue/requeue_rules.hpp"
+#include "queue/rules/backoff.hpp"
+#include "queue/rules/requeue_rules.hpp"
 
 namespace berth::queue {
 namespace {

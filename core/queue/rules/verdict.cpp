@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "queue/verdict.hpp"
+#include "queue/rules/verdict.hpp"
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
