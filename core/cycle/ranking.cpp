@@ -6,8 +6,8 @@
 
 #include "base/bitmap.hpp"
 #include "base/vector_clones.hpp"
-#include "cycle/allocated_bytes.hpp"
 #include "cycle/node_choice.hpp"
+#include "cycle/reuse/allocated_bytes.hpp"
 
 namespace berth::cycle {
 namespace {

@@ -548,4 +548,25 @@ Outcome SchedulingCycle::permit(Placement placement) {
   return placement;
 }
 
+Explanation SchedulingCycle::explain(const model::PodPtr& pod, bool with_details) {
+  return Explainer(*this).explain(pod, with_details);
+}
+
+bool SchedulingCycle::agrees(const framework::CycleContext& of_class, std::uint32_t feasible, cache::Slot best) {
+  // In a context without a class plugins count from the start.
+  auto context = framework_.pool(framework_.index_of(of_class.pod()->scheduler_name)).take();
+  context->begin(of_class.pod(), 0, ++cycle_id_, &snapshot_);
+  std::vector<std::uint64_t> candidates(snapshot_.nodes(), snapshot_.nodes() + snapshot_.word_count());
+  const framework::PreFilterResult prepared =
+      framework::run_pre_filter(*context, candidates.data(), candidates.size(), pre_filter_scratch_);
+  filter_pass_.run(*context, {candidates.data(), prepared.taking_part(snapshot_.node_count())}, {},
+                   snapshot_.node_count(), start_, findings_);
+  const std::vector<cache::Slot>& found = findings_.feasible;
+  if (!prepared.verdict.success() || prepared.narrowed || !findings_.error.empty() || found.size() != feasible)
+    return false;
+  if (feasible <= 1) return feasible == 0 || found.front() == best;
+  return framework::run_pre_score(*context, found).empty() && score_pass_.run(*context, found, false, {}).empty() &&
+         found[node_choice_.best(found, score_pass_.sums())] == best;
+}
+
 }  // namespace berth::cycle

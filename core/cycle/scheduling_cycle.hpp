@@ -11,13 +11,14 @@
 
 #include "cache/cluster_cache.hpp"
 #include "config/profile.hpp"
-#include "cycle/class_entry.hpp"
 #include "cycle/diagnosis.hpp"
+#include "cycle/explainer.hpp"
 #include "cycle/extender_pass.hpp"
 #include "cycle/filter_pass.hpp"
 #include "cycle/node_choice.hpp"
 #include "cycle/placement.hpp"
-#include "cycle/reuse_check.hpp"
+#include "cycle/reuse/class_entry.hpp"
+#include "cycle/reuse/reuse_check.hpp"
 #include "cycle/score_pass.hpp"
 #include "framework/framework.hpp"
 #include "framework/points/post_filter.hpp"
@@ -63,28 +64,6 @@ struct GangAttempt {
   bool takes_room = false;
   /// Where one of these would have to go, no pod is evicted. Absent: there is no such pod.
   framework::EvictionExemption spared = {};
-};
-
-/// What a filter says about a node that it rejects, beyond its reasons.
-struct ExplanationDetail {
-  std::string text;
-  std::uint64_t count = 0;  // of so many things of the node
-};
-/// One node in an explanation.
-struct NodeExplanation {
-  std::string node;
-  framework::Code code = framework::Code::success;
-  std::string plugin;                                        // rejected: who; an extender by its URL
-  std::vector<std::string> reasons;                          // rejected: why
-  std::int64_t total = 0;                                    // feasible: weighted sum
-  std::vector<std::pair<std::string, std::int64_t>> scores;  // feasible: weight * score per plugin
-  std::vector<ExplanationDetail> details = {};               // rejected: when they were asked for
-};
-/// Every node judged, without sampling, early stop or nominated pods: a pass of its own.
-struct Explanation {
-  std::optional<NodeExplanation> pod_rejection;  // pre-filter turned the pod away; node is "*"
-  std::vector<NodeExplanation> nodes;            // those that pre-filter left, in list order; then what extenders added
-  std::string error;                             // scoring failed
 };
 
 struct CycleOptions {
@@ -153,6 +132,7 @@ class SchedulingCycle {
   std::uint64_t choice_ticks() const noexcept { return choice_ticks_; }
 
  private:
+  friend class Explainer;
   struct Chosen {
     cache::Slot slot = cache::k_no_slot;
     std::uint32_t evaluated = 0, feasible = 0;
@@ -184,10 +164,6 @@ class SchedulingCycle {
   Choice choose_by_search(Search& search, std::size_t taking_part, std::int64_t wanted);
   /// No node is left after plugins and extenders; `passed_filters`: so many were after the plugins.
   Rejection reject_all(Search& search, std::size_t passed_filters);
-  /// Which of the nodes are scored, and which is left out, in the words of those who said so. `place_of`: by slot, in
-  /// the explanation; nodes that only an extender named are added.
-  void explain_extenders(const model::Pod& pod, Explanation& explanation, std::vector<cache::Slot>& feasible,
-                         std::vector<std::size_t>& place_of);
   Choice score_and_select(framework::CycleContext& context, std::span<const cache::Slot> feasible,
                           std::uint32_t judged);
   /// Every candidate's verdict, into the search's diagnosis.

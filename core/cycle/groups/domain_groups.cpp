@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/bitmap.hpp"
-#include "cycle/allocated_bytes.hpp"
+#include "cycle/reuse/allocated_bytes.hpp"
 
 namespace berth::cycle {
 

@@ -5,8 +5,8 @@
 #include <bit>
 
 #include "base/vector_clones.hpp"
-#include "cycle/allocated_bytes.hpp"
 #include "cycle/node_choice.hpp"
+#include "cycle/reuse/allocated_bytes.hpp"
 
 namespace berth::cycle {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
-#include "cycle/class_entry.hpp"
+#include "cycle/reuse/class_entry.hpp"
 
 namespace berth::cycle::testing {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plugins whose answers depend on something that they do not declare.
-#include "cycle/reuse_check.hpp"
+#include "cycle/reuse/reuse_check.hpp"
 
 #include "unit/cycle/cycle_fixture.hpp"
 

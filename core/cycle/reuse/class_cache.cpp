@@ -4,8 +4,8 @@
 #include <list>
 #include <utility>
 
-#include "cycle/allocated_bytes.hpp"
-#include "cycle/class_entry.hpp"
+#include "cycle/reuse/allocated_bytes.hpp"
+#include "cycle/reuse/class_entry.hpp"
 
 namespace berth::cycle {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cycle/class_entry.hpp"
+#include "cycle/reuse/class_entry.hpp"
 #include "framework/framework.hpp"
 
 namespace berth::cycle {

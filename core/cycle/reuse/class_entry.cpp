@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cycle/class_entry.hpp"
+#include "cycle/reuse/class_entry.hpp"
 
 #include <algorithm>
 
 #include "base/bitmap.hpp"
-#include "cycle/allocated_bytes.hpp"
+#include "cycle/reuse/allocated_bytes.hpp"
 
 namespace berth::cycle {
 namespace {

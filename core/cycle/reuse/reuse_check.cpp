@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cycle/reuse_check.hpp"
+#include "cycle/reuse/reuse_check.hpp"
 
 #include <spdlog/fmt/fmt.h>
 

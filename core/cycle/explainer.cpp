@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cycle/explainer.hpp"
+
+#include "base/bitmap.hpp"
+#include "cycle/scheduling_cycle.hpp"
+#include "framework/plugin_call.hpp"
+#include "framework/points/pre_filter.hpp"
+
+namespace berth::cycle {
+
+using framework::Code;
+
+namespace {
+constexpr std::size_t k_no_place = static_cast<std::size_t>(-1);
+}
+
+Explanation Explainer::explain(const model::PodPtr& pod, bool with_details) {
+  Explanation explanation;
+  const std::size_t profile = cycle_.framework_.index_of(pod->scheduler_name);
+  if (profile == std::string::npos) {
+    explanation.error = fmt::format("profile not found for scheduler name \"{}\"", pod->scheduler_name);
+    return explanation;
+  }
+  cycle_.cache_.refresh(cycle_.snapshot_);
+  const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
+  auto context = cycle_.framework_.pool(profile).take();
+  context->begin(pod, 0, ++cycle_.cycle_id_, &cycle_.snapshot_);
+  cycle_.candidates_.assign(cycle_.snapshot_.nodes(), cycle_.snapshot_.nodes() + cycle_.snapshot_.word_count());
+  const framework::PreFilterResult prepared = framework::run_pre_filter(
+      *context, cycle_.candidates_.data(), cycle_.candidates_.size(), cycle_.pre_filter_scratch_);
+  if (!prepared.verdict.success()) {
+    explanation.pod_rejection = NodeExplanation{"*",
+                                                prepared.verdict.code,
+                                                std::string(cycle_.framework_.names().name(prepared.verdict.plugin)),
+                                                prepared.verdict.reasons,
+                                                0,
+                                                {}};
+    return explanation;
+  }
+  Diagnosis diagnosis;
+  std::vector<framework::NodeVerdict> verdicts;
+  std::vector<framework::NodeDetail> details;
+  cycle_.filter_pass_.diagnose(*context, cycle_.candidates_.data(), {}, diagnosis, &verdicts,
+                               with_details ? &details : nullptr);
+  std::vector<cache::Slot> feasible;
+  std::vector<std::size_t> place_of(cycle_.snapshot_.slot_count(), k_no_place);
+  for (const cache::Slot slot : cycle_.snapshot_.order()) {
+    if (!bitmap::test(cycle_.candidates_.data(), slot)) continue;
+    NodeExplanation node;
+    node.node = cycle_.snapshot_.row(slot).node->name;
+    node.code = verdicts[slot].code;
+    if (node.code != Code::success) {
+      node.plugin = verdicts[slot].plugin->name();
+      node.reasons = framework::sentences(*verdicts[slot].plugin, verdicts[slot].reason);
+    } else {
+      feasible.push_back(slot);
+    }
+    place_of[slot] = explanation.nodes.size();
+    explanation.nodes.push_back(std::move(node));
+  }
+  for (framework::NodeDetail& detail : details)
+    if (place_of[detail.slot] != k_no_place && verdicts[detail.slot].plugin == detail.plugin)
+      explanation.nodes[place_of[detail.slot]].details.push_back({std::move(detail.text), detail.count});
+  cycle_.extender_pass_.begin();
+  explain_extenders(*pod, explanation, feasible, place_of);
+  const auto row = [&](std::size_t i) -> NodeExplanation& { return explanation.nodes[place_of[feasible[i]]]; };
+  if (feasible.empty() || !explanation.error.empty()) return explanation;
+  explanation.error = framework::run_pre_score(*context, feasible);
+  if (!explanation.error.empty()) return explanation;
+  explanation.error =
+      cycle_.score_pass_.run(*context, feasible, false, [&](const framework::Scorer& scorer, auto scores) {
+        for (std::size_t i = 0; i < scores.size(); ++i)
+          row(i).scores.emplace_back(scorer.plugin->name(), scorer.weight * scores[i]);
+      });
+  for (std::size_t i = 0; i < feasible.size(); ++i) {
+    row(i).total = cycle_.score_pass_.sums()[feasible[i]];
+    for (const framework::AbsentRuntime& absent : context->profile().absent)
+      if (absent.scores_zero) row(i).scores.emplace_back(absent.name, 0);
+  }
+  if (!explanation.error.empty() || !cycle_.extender_pass_.judges(*pod)) return explanation;
+  cycle_.totals_.resize(feasible.size());
+  for (std::size_t i = 0; i < feasible.size(); ++i) cycle_.totals_[i] = row(i).total;
+  if (const auto ranks = cycle_.extender_pass_.ranks(*pod, feasible, cycle_.totals_); !ranks.ok()) {
+    explanation.error = ranks.error().message;
+    return explanation;
+  }
+  for (std::size_t i = 0; i < feasible.size(); ++i) {
+    row(i).total = cycle_.totals_[i];
+    for (const extender::Extenders::Score& score : cycle_.extender_pass_.scores())
+      row(i).scores.emplace_back(score.by->name(), score.added[i]);
+  }
+  return explanation;
+}
+
+void Explainer::explain_extenders(const model::Pod& pod, Explanation& explanation, std::vector<cache::Slot>& feasible,
+                                  std::vector<std::size_t>& place_of) {
+  const std::vector<cache::Slot> passed = feasible;
+  explanation.error = cycle_.extender_pass_.filter(pod, feasible);
+  std::vector<std::uint64_t> left(cycle_.snapshot_.word_count());
+  for (const cache::Slot slot : feasible) {
+    bitmap::set(left.data(), slot);
+    if (place_of[slot] == k_no_place) {
+      place_of[slot] = explanation.nodes.size();
+      explanation.nodes.emplace_back().node = cycle_.snapshot_.row(slot).node->name;
+    }
+    NodeExplanation& node = explanation.nodes[place_of[slot]];
+    node.code = Code::success;  // whatever a plugin said about it
+    node.plugin.clear();
+    node.reasons.clear();
+    node.details.clear();
+  }
+  for (const cache::Slot slot : passed) {
+    if (bitmap::test(left.data(), slot)) continue;
+    NodeExplanation& node = explanation.nodes[place_of[slot]];
+    const extender::Extenders::NodeRejection* const turned = cycle_.extender_pass_.said_about(slot);
+    node.code = turned != nullptr ? turned->code : Code::unresolvable;
+    node.plugin = turned != nullptr ? turned->by->name() : extender::k_extender_rejector;
+    node.reasons = {turned != nullptr ? turned->why : "left out of an extender's answer"};
+  }
+}
+
+}  // namespace berth::cycle

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/node_row.hpp"
+#include "framework/verdict.hpp"
+#include "model/pod.hpp"
+
+namespace berth::cycle {
+
+class SchedulingCycle;
+
+/// What a filter says about a node that it rejects, beyond its reasons.
+struct ExplanationDetail {
+  std::string text;
+  std::uint64_t count = 0;  // of so many things of the node
+};
+/// One node in an explanation.
+struct NodeExplanation {
+  std::string node;
+  framework::Code code = framework::Code::success;
+  std::string plugin;                                        // rejected: who; an extender by its URL
+  std::vector<std::string> reasons;                          // rejected: why
+  std::int64_t total = 0;                                    // feasible: weighted sum
+  std::vector<std::pair<std::string, std::int64_t>> scores;  // feasible: weight * score per plugin
+  std::vector<ExplanationDetail> details = {};               // rejected: when they were asked for
+};
+/// Every node judged, without sampling, early stop or nominated pods: a pass of its own.
+struct Explanation {
+  std::optional<NodeExplanation> pod_rejection;  // pre-filter turned the pod away; node is "*"
+  std::vector<NodeExplanation> nodes;            // those that pre-filter left, in list order; then what extenders added
+  std::string error;                             // scoring failed
+};
+
+/// Judges every node for one pod with words, by the passes of a cycle, and decides nothing.
+/// Lifetime: the cycle outlives it. Threads: the cycle's.
+class Explainer {
+ public:
+  explicit Explainer(SchedulingCycle& cycle) : cycle_(cycle) {}
+
+  /// With a fresh state of the plugins. with_details: filters are asked for more than reasons, which may cost them far
+  /// more time.
+  Explanation explain(const model::PodPtr& pod, bool with_details);
+
+ private:
+  /// Which of the nodes are scored, and which is left out, in the words of those who said so. `place_of`: by slot, in
+  /// the explanation; nodes that only an extender named are added.
+  void explain_extenders(const model::Pod& pod, Explanation& explanation, std::vector<cache::Slot>& feasible,
+                         std::vector<std::size_t>& place_of);
+
+  SchedulingCycle& cycle_;
+};
+
+}  // namespace berth::cycle
