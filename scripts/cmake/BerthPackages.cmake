@@ -49,7 +49,7 @@ install(FILES "${PROJECT_SOURCE_DIR}/conf/deploy/README.md" "${PROJECT_SOURCE_DI
   DESTINATION /usr/share/doc/berth/examples COMPONENT machine EXCLUDE_FROM_ALL)
 install(FILES "${PROJECT_SOURCE_DIR}/SECURITY.md" DESTINATION /usr/share/doc/berth COMPONENT machine EXCLUDE_FROM_ALL)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/conf/deploy/static-pod" "${PROJECT_SOURCE_DIR}/conf/deploy/kustomize"
-  "${PROJECT_SOURCE_DIR}/conf/deploy/monitoring"
+  "${PROJECT_SOURCE_DIR}/conf/deploy/monitoring" "${PROJECT_SOURCE_DIR}/conf/deploy/shadow"
   "${PROJECT_SOURCE_DIR}/conf/deploy/helm" DESTINATION /usr/share/doc/berth/examples COMPONENT machine EXCLUDE_FROM_ALL)
 
 # --- CPack ------------------------------------------------------------------------------------------------------------
