@@ -56,6 +56,7 @@ struct Decoder::Tables {
   std::vector<std::string> words;
   std::vector<Symbol> symbols;  // by word; 0: not asked for yet
   std::size_t word_bytes = 0, part_bytes = 0;
+  std::size_t payload_bytes = 0, copied_bytes = 0;  // of the segment so far; of words that came again
   std::tuple<ReadParts<std::vector<model::Label>>, ReadParts<model::OwnerReference>, ReadParts<model::PodRequests>,
              ReadParts<model::NodeSelection>, ReadParts<model::PodSpec>>
       parts;
@@ -79,6 +80,8 @@ class PayloadReader {
       : rest_(bytes), tables_(tables), symbols_(symbols) {}
 
   bool is_at_end() const noexcept { return rest_.empty(); }
+  /// The memory that what was read takes, about.
+  std::size_t taken_bytes() const noexcept { return taken_bytes_; }
 
   template <typename T>
   void number(const char*, T& value) {
@@ -108,18 +111,18 @@ class PayloadReader {
   void code(const char*, std::uint8_t& value) { number("", value); }
   template <typename T>
   void text(const char*, T& value) {
-    value = T(std::string(bytes()));
+    const std::string_view read = bytes();
+    taken_bytes_ += read.size();
+    value = T(std::string(read));
   }
   void json(const char*, std::string& value) { text("", value); }
   template <typename T>
   void word(const char*, T& value) {
     const std::uint64_t tag = varint();
-    if (tag >= k_first_number)
-      value = T(copied(tables_.words[known_word(tag)]));
-    else if (tag == k_none)
-      throw Malformed{"a text is missing"};
-    else
-      value = T(std::string(next_word(tag)));
+    if (tag == k_none) throw Malformed{"a text is missing"};
+    std::string read(tag >= k_first_number ? std::string_view(copied(tables_.words[known_word(tag)])) : next_word(tag));
+    taken_bytes_ += sizeof(std::string) + read.size();
+    value = T(std::move(read));
   }
   void symbol(const char*, Symbol& value) {
     const std::uint64_t tag = varint();
@@ -136,13 +139,16 @@ class PayloadReader {
     }
   }
   void symbols(const char*, std::vector<Symbol>& values) {
-    for (std::uint64_t i = 0, count = element_count(); i < count; ++i) symbol("", values.emplace_back());
+    const std::uint64_t count = element_count();
+    taken_bytes_ += count * sizeof(Symbol);
+    for (std::uint64_t i = 0; i < count; ++i) symbol("", values.emplace_back());
   }
   template <typename List, typename Fields>
   void list(const char*, List& list, Fields&& fields) {
     const std::uint64_t count = element_count();
     if (count == 0) return;
     auto& elements = elements_of(list);
+    taken_bytes_ += count * sizeof(typename std::remove_reference_t<decltype(elements)>::value_type);
     for (std::uint64_t i = 0; i < count; ++i) fields(*this, elements.emplace_back());
   }
   template <typename List>
@@ -159,6 +165,7 @@ class PayloadReader {
   template <typename T, typename Fields>
   void shared(const char*, model::Shared<T>& value, Fields&& fields) {
     T read;
+    taken_bytes_ += sizeof(T);
     fields(*this, read);
     value = model::Shared<T>(std::move(read));
   }
@@ -168,6 +175,7 @@ class PayloadReader {
     number("", is_there);
     if (!is_there) return;
     auto read = std::make_shared<T>();
+    taken_bytes_ += sizeof(T);
     fields(*this, *read);
     complete(*read);
     value = std::move(read);
@@ -189,6 +197,7 @@ class PayloadReader {
       return;
     }
     T read;
+    taken_bytes_ += sizeof(T);
     part_fields(*this, read);
     check(read);
     model::Shared<T> made(std::move(read));
@@ -240,10 +249,12 @@ class PayloadReader {
     }
     return read;
   }
-  /// A word takes a byte or two where it comes again, and its whole text in the record.
+  /// A word takes a byte or two where it comes again, and its whole text in the record: the record's bytes, and those
+  /// before them, must make up for it.
   const std::string& copied(const std::string& word) {
-    copied_bytes_ += word.size();
-    if (copied_bytes_ > Encoder::k_copied_bytes_max) throw Malformed{"its texts are larger than those of any record"};
+    tables_.copied_bytes += word.size();
+    if (tables_.copied_bytes > Encoder::copied_bytes_max(tables_.payload_bytes))
+      throw Malformed{"its texts come again more often than those of any recording"};
     return word;
   }
 
@@ -269,7 +280,7 @@ class PayloadReader {
   }
 
   std::string_view rest_;
-  std::size_t copied_bytes_ = 0;
+  std::size_t taken_bytes_ = 0;
   Tables& tables_;
   SymbolTable& symbols_;
 };
@@ -281,6 +292,7 @@ Decoder::~Decoder() = default;
 
 Result<Record> Decoder::decode(std::string_view payload, std::int64_t segment_began_ns) try {
   Record record;
+  tables_->payload_bytes += payload.size();
   PayloadReader in(payload, *tables_, symbols_);
   in.number("", record.kind);
   in.number("", record.at_ns);
@@ -302,6 +314,7 @@ Result<Record> Decoder::decode(std::string_view payload, std::int64_t segment_be
     return Error{"a record lacks what it is about"};
   if (record.kind == Kind::placed_pod && record.pod->node_name == k_no_symbol && record.text.empty())
     return Error{"a placed pod has no node"};
+  record.bytes = sizeof(Record) + in.taken_bytes();
   return record;
 } catch (const Malformed& malformed) {
   return Error{malformed.what};

@@ -12,9 +12,9 @@ namespace berth::recording {
 
 /// Payloads of one segment as records, in their order.
 ///
-/// Bounds:  it remembers what an Encoder remembers at most, and texts that come again take Encoder::k_copied_bytes_max
-///          of a record at most; the rest of a record grows with its bytes: nothing is taken on trust of a length or
-///          count.
+/// Bounds:  it remembers what an Encoder remembers at most, and words that come again take
+///          Encoder::copied_bytes_max() of the segment so far; the rest of a record grows with its bytes: nothing is
+///          taken on trust of a length or count. Record::bytes says what became of it.
 /// Failure: a payload that no encoder writes; the rest of the segment cannot be read then.
 /// Threads: one. The symbols of what it returns are interned for the life of the table, which outlives it.
 class Decoder {

@@ -32,6 +32,7 @@ struct WrittenParts {
 struct Encoder::Tables {
   boost::unordered_flat_map<std::string, std::uint64_t, TextHash, std::equal_to<>> words;
   std::size_t word_bytes = 0, part_bytes = 0;
+  std::size_t payload_bytes = 0, copied_bytes = 0;  // of the records before, and of words that came again
   std::tuple<WrittenParts<std::vector<model::Label>>, WrittenParts<model::OwnerReference>,
              WrittenParts<model::PodRequests>, WrittenParts<model::NodeSelection>, WrittenParts<model::PodSpec>>
       parts;
@@ -69,21 +70,22 @@ class PayloadWriter {
   void json(const char*, const std::string& value) { text("", value); }
   void word(const char*, std::string_view value) {
     if (const auto known = tables_.words.find(value); known != tables_.words.end()) {
-      copied_bytes_ += value.size();
+      const std::size_t copied = tables_.copied_bytes + value.size();
+      if (copied > Encoder::copied_bytes_max(tables_.payload_bytes + out_.size())) {
+        varint(k_plain);
+        return text("", value);
+      }
+      tables_.copied_bytes = copied;
       return varint(known->second);
     }
-    const bool is_kept =
-        tables_.words.size() < Encoder::k_words_max && tables_.word_bytes + value.size() <= Encoder::k_word_bytes_max;
-    varint(is_kept ? k_remembered : k_plain);
-    text("", value);
-    if (!is_kept) return;
-    tables_.word_bytes += value.size();
-    tables_.words.emplace(value, tables_.words.size() + k_first_number);
+    new_word(value);
   }
-  /// An absent symbol is not the empty text.
+  /// An absent symbol is not the empty text. Where it is read, it takes no copy of its word.
   void symbol(const char*, Symbol value) {
     if (value == k_no_symbol) return varint(k_none);
-    word("", symbols_.text(value));
+    const std::string_view text = symbols_.text(value);
+    if (const auto known = tables_.words.find(text); known != tables_.words.end()) return varint(known->second);
+    new_word(text);
   }
   void symbols(const char*, const std::vector<Symbol>& values) {
     varint(values.size());
@@ -135,16 +137,23 @@ class PayloadWriter {
     table.numbers.emplace(&part.get(), table.kept.size() + k_first_number);
     table.kept.push_back(part);
   }
-  std::size_t copied_bytes() const noexcept { return copied_bytes_; }
 
  private:
+  void new_word(std::string_view value) {
+    const bool is_kept =
+        tables_.words.size() < Encoder::k_words_max && tables_.word_bytes + value.size() <= Encoder::k_word_bytes_max;
+    varint(is_kept ? k_remembered : k_plain);
+    text("", value);
+    if (!is_kept) return;
+    tables_.word_bytes += value.size();
+    tables_.words.emplace(value, tables_.words.size() + k_first_number);
+  }
   void varint(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) out_ += static_cast<char>(value | 0x80);
     out_ += static_cast<char>(value);
   }
 
   std::string& out_;
-  std::size_t copied_bytes_ = 0;
   Tables& tables_;
   const SymbolTable& symbols_;
 };
@@ -162,7 +171,8 @@ const std::string& Encoder::encode(const Record& record, std::int64_t segment_be
   out.number("", record.kind);
   out.number("", record.at_ns - segment_began_ns);
   record_fields(out, record);
-  if (payload_.size() > k_payload_bytes_max || out.copied_bytes() > k_copied_bytes_max) payload_.clear();
+  tables_->payload_bytes += payload_.size();
+  if (payload_.size() > k_payload_bytes_max) payload_.clear();
   return payload_;
 }
 

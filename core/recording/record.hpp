@@ -109,6 +109,7 @@ struct Record {
   std::string text;
   std::int64_t wall_ns = 0;  // clock; in what a reader returns: of every record
   std::uint64_t count = 0;   // gap
+  std::size_t bytes = 0;     // in what a reader returns: the memory that it takes, about
 };
 
 /// A record of that kind with one of its members.

@@ -10,10 +10,16 @@ void State::clear() {
   waiting_.clear();
   objects_.clear();
   nominations_.reset();
-  is_complete_ = is_being_read_ = false;
+  is_complete_ = is_being_read_ = is_too_large_ = false;
+  held_.clear();
 }
 
 void State::apply(const Record& record) {
+  if (!held_.take(record)) {
+    clear();
+    is_too_large_ = true;
+    return;
+  }
   switch (record.kind) {
     case Kind::gap:
       is_complete_ = is_being_read_ = false;

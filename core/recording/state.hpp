@@ -6,15 +6,17 @@
 #include <tuple>
 #include <vector>
 
+#include "recording/held_bytes.hpp"
 #include "recording/record.hpp"
 
 namespace berth::recording {
 
 /// So many changes that come between a look and its attempt are kept for the next decision; a decision with more of
 /// them, which no berth writes, sees them.
-inline constexpr std::size_t k_held_max = 8'192;
+inline constexpr std::size_t k_held_max = 8'192, k_held_bytes_max = std::size_t{64} << 20;
 
-/// The cluster as the records up to some moment say it is.
+/// The cluster as the records up to some moment say it is. Budget: HeldBytes::k_bytes_max; a larger cluster is not
+/// known, until a whole state follows that is not.
 class State {
  public:
   /// Takes in what changes the cluster; everything else changes nothing. An attempt that gave its pod a node counts:
@@ -23,6 +25,8 @@ class State {
   /// state_begins, the cluster, state_ends: what another State needs to be equal to this one.
   std::vector<Record> records(std::int64_t at_ns) const;
   bool is_complete() const noexcept { return is_complete_; }
+  /// Why it is not: the last one was too large.
+  bool is_too_large() const noexcept { return is_too_large_; }
   void clear();
 
   std::size_t nodes() const noexcept { return node_places_.size(); }
@@ -45,6 +49,8 @@ class State {
   std::shared_ptr<const std::vector<Nominated>> nominations_;
   bool is_complete_ = false;    // since a run began, or a whole state was read, nothing is missing
   bool is_being_read_ = false;  // a whole state has begun, and nothing of it is missing so far
+  bool is_too_large_ = false;
+  HeldBytes held_;
 
  public:
   /// A run begins with nothing known.

@@ -240,6 +240,18 @@ class DecisionReplay::World {
   std::unordered_map<model::Uid, cycle::Placement> placements_;  // that came out as recorded, and are not bound yet
 };
 
+namespace {
+
+/// A plan of more attempts, as they are in memory, is not made again.
+constexpr std::size_t k_plan_bytes_max = std::size_t{256} << 20;
+
+Error too_large() {
+  return Error{
+      fmt::format("the cluster takes more than {} of memory: no berth records that", recording::HeldBytes::limit())};
+}
+
+}  // namespace
+
 DecisionReplay::DecisionReplay(SymbolTable& symbols, const config::Configuration& configuration,
                                const PluginLibrary& plugins)
     : symbols_(symbols), configuration_(configuration), plugins_(plugins) {}
@@ -257,6 +269,8 @@ Status DecisionReplay::begin() {
 void DecisionReplay::forget() {
   give_up_plan();
   held_.clear();
+  held_bytes_ = 0;
+  cluster_bytes_.clear();
   is_deciding_ = has_changes_ = false;
   world_.reset();
 }
@@ -266,6 +280,7 @@ void DecisionReplay::give_up_plan() {
   counts_.not_decidable += plan_.size();
   if (world_ != nullptr) world_->carry_out(plan_);
   plan_.clear();
+  plan_bytes_ = 0;
 }
 
 /// What a decision did not see is there for the next one.
@@ -274,6 +289,7 @@ void DecisionReplay::settle_held() {
   for (const Record& record : held_)
     if (!world_->apply(record)) ++counts_.refused_changes;
   held_.clear();
+  held_bytes_ = 0;
 }
 
 Status DecisionReplay::take(const Record& record, bool begins_run) {
@@ -301,13 +317,16 @@ Status DecisionReplay::take(const Record& record, bool begins_run) {
       break;
     default:
       if (world_ == nullptr || skips_state_) return Unit{};
+      if (!cluster_bytes_.take(record)) return too_large();
       has_changes_ = has_changes_ || (record.kind != Kind::description && record.kind != Kind::clock);
       // What a decision saw of nominations stands after its look.
-      if (is_deciding_ && record.kind != Kind::nominations)
+      if (is_deciding_ && record.kind != Kind::nominations) {
+        held_bytes_ += record.bytes;
         held_.push_back(record);
-      else if (!world_->apply(record))
+      } else if (!world_->apply(record)) {
         ++counts_.refused_changes;
-      if (held_.size() == recording::k_held_max) settle_held();
+      }
+      if (held_.size() == recording::k_held_max || held_bytes_ > recording::k_held_bytes_max) settle_held();
       return Unit{};
   }
   ++counts_.decisions;
@@ -323,8 +342,13 @@ Status DecisionReplay::take(const Record& record, bool begins_run) {
     if (record.attempt.members_left == 0) settle_held();
     return Unit{};
   }
+  if (!cluster_bytes_.take(record)) return too_large();
   plan_.push_back(record);
-  if (record.attempt.way == recording::Way::planned && record.attempt.members_left != 0) return Unit{};
+  plan_bytes_ += record.bytes;
+  if (record.attempt.way == recording::Way::planned && record.attempt.members_left != 0) {
+    if (plan_bytes_ > k_plan_bytes_max) give_up_plan();
+    return Unit{};
+  }
   const std::vector<std::string> came_out = world_->decide(plan_);
   for (std::size_t i = 0; i < plan_.size(); ++i) {
     const std::string recorded = World::recorded(plan_[i]);
@@ -337,6 +361,7 @@ Status DecisionReplay::take(const Record& record, bool begins_run) {
       differences_.push_back({plan_[i].wall_ns, plan_[i].pod->key(), plan_[i].attempt.number, recorded, came_out[i]});
   }
   plan_.clear();
+  plan_bytes_ = 0;
   settle_held();
   return Unit{};
 }

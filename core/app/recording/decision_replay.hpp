@@ -8,6 +8,7 @@
 #include "app/plugins/plugin_library.hpp"
 #include "base/result.hpp"
 #include "config/profile.hpp"
+#include "recording/held_bytes.hpp"
 #include "recording/record.hpp"
 
 namespace berth::app {
@@ -39,7 +40,8 @@ class DecisionReplay {
   DecisionReplay(SymbolTable& symbols, const config::Configuration& configuration, const PluginLibrary& plugins);
   ~DecisionReplay();
 
-  /// The records in their order. `begins_run`: as Reader::begins_run(). Fails when a plugin refuses to be made.
+  /// The records in their order. `begins_run`: as Reader::begins_run(). Fails when a plugin refuses to be made, and when
+  /// the cluster is larger than recording::HeldBytes allows.
   Status take(const recording::Record& record, bool begins_run);
   /// After the last record.
   void end();
@@ -65,6 +67,8 @@ class DecisionReplay {
   bool is_deciding_ = false;             // a look was seen, and its attempt was not
   std::vector<recording::Record> held_;  // came since that look, so the decision did not see them
   std::vector<recording::Record> plan_;  // attempts of a plan that is not complete yet
+  std::size_t held_bytes_ = 0, plan_bytes_ = 0;
+  recording::HeldBytes cluster_bytes_;
 };
 
 }  // namespace berth::app

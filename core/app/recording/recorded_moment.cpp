@@ -29,6 +29,7 @@ class MomentSearch {
   void take(Record record, bool begins_run) {
     if (begins_run) {
       held_.clear();
+      held_bytes_ = 0;
       is_deciding_ = false;
       state_.begin_run();
     }
@@ -42,11 +43,13 @@ class MomentSearch {
       settle();
       is_deciding_ = record.kind == Kind::look;
     }
-    if (is_deciding_)
+    if (is_deciding_) {
+      held_bytes_ += record.bytes;
       held_.push_back(std::move(record));
-    else
+    } else {
       state_.apply(record);
-    if (held_.size() == recording::k_held_max) settle();
+    }
+    if (held_.size() == recording::k_held_max || held_bytes_ > recording::k_held_bytes_max) settle();
   }
   /// After the last record.
   Result<Found> found() {
@@ -59,6 +62,9 @@ class MomentSearch {
       settle();
       found_ = Found{std::move(state_), last_ns_};
     }
+    if (found_->state.is_too_large())
+      return Error{fmt::format("the cluster takes more than {} of memory then: no berth records that",
+                               recording::HeldBytes::limit())};
     if (!found_->state.is_complete())
       return Error{
           "the cluster is not known as a whole then, as a part of the recording is missing: ask about a later "
@@ -71,6 +77,7 @@ class MomentSearch {
   void settle() {
     for (const Record& each : held_) state_.apply(each);
     held_.clear();
+    held_bytes_ = 0;
     is_deciding_ = false;
   }
   void keep(const Record& attempt) {
@@ -86,6 +93,7 @@ class MomentSearch {
   const MomentWanted& wanted_;
   recording::State state_;
   std::vector<Record> held_;  // since a look
+  std::size_t held_bytes_ = 0;
   bool is_deciding_ = false;
   std::optional<Found> found_;
   std::int64_t last_ns_ = 0;

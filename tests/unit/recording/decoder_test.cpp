@@ -3,6 +3,7 @@
 #include "recording/decoder.hpp"
 
 #include "recording/encoder.hpp"
+#include "recording/state.hpp"
 #include "recording_fixture.hpp"
 
 namespace berth::recording {
@@ -91,7 +92,75 @@ TEST_F(HostilePayload, AWordCannotBeCopiedWithoutEnd) {
   EXPECT_EQ(answer_to(nominations(1, remembered(std::string(Encoder::k_word_bytes_max, 'x')))), "");
   const std::string first_word = varint(3);
   EXPECT_EQ(answer_to(nominations(10, first_word)), "");
-  EXPECT_EQ(answer_to(nominations(100, first_word)), "its texts are larger than those of any record");
+  EXPECT_EQ(answer_to(nominations(100, first_word)), "its texts come again more often than those of any recording");
+}
+
+TEST_F(HostilePayload, WordsOfManyRecordsCannotBeCopiedWithoutEnd) {
+  EXPECT_EQ(answer_to(nominations(1, remembered(std::string(Encoder::k_word_bytes_max, 'x')))), "");
+  std::size_t bytes = 0;
+  std::string last;
+  for (int i = 0; i < 100 && last.empty(); ++i) {
+    const Result<Record> read = decoder.decode(nominations(5, varint(3)), 0);
+    if (read.ok()) bytes += read->bytes;
+    last = read.ok() ? "" : read.error().message;
+  }
+  EXPECT_EQ(last, "its texts come again more often than those of any recording");
+  EXPECT_GT(bytes, Encoder::k_word_bytes_max) << "a record says what it takes";
+  EXPECT_LT(bytes, Encoder::k_word_bytes_max * 20);
+}
+
+TEST_F(HostilePayload, WhatAnEncoderWritesCanBeReadHoweverOftenTextsComeAgain) {
+  Encoder encoder(symbols);
+  Record attempt = of(Kind::attempt, pod("web-1"));
+  Rejected rejected;
+  rejected.message = std::string(50'000, 'm');
+  attempt.rejected = std::make_shared<const Rejected>(rejected);
+  std::size_t written = 0;
+  for (int i = 0; i < 300; ++i) {
+    const std::string& payload = encoder.encode(attempt, 0);
+    written += payload.size();
+    const Result<Record> read = decoder.decode(payload, 0);
+    ASSERT_TRUE(read.ok()) << read.error().message << " at " << i;
+    ASSERT_EQ(read->rejected->message, rejected.message);
+  }
+  EXPECT_GT(written, 300 * rejected.message.size() / 20) << "and it is written out again in proportion";
+}
+
+TEST_F(HostilePayload, AClusterThatTakesTooMuchMemoryIsNotKept) {
+  State state;
+  state.begin_run();
+  Record node = of(Kind::node);
+  node.node = object<model::NodePtr>(k_node);
+  node.bytes = HeldBytes::k_bytes_max / 2;
+  state.apply(node);
+  state.apply(node);  // the same one again
+  EXPECT_TRUE(state.is_complete());
+  Record other = of(Kind::waiting_pod, pod("web-1"));
+  other.bytes = HeldBytes::k_bytes_max / 2;
+  state.apply(other);
+  EXPECT_FALSE(state.is_complete());
+  EXPECT_TRUE(state.is_too_large());
+  EXPECT_EQ(state.nodes(), 0u);
+  // A whole cluster that is not too large is known again.
+  other.bytes = 1;
+  for (const Kind kind : {Kind::state_begins, Kind::waiting_pod, Kind::state_ends}) {
+    Record each = kind == Kind::waiting_pod ? other : of(kind);
+    state.apply(each);
+  }
+  EXPECT_TRUE(state.is_complete());
+  EXPECT_FALSE(state.is_too_large());
+}
+
+TEST_F(HostilePayload, WhatIsGoneTakesNoMemory) {
+  HeldBytes held;
+  Record waiting = of(Kind::waiting_pod, pod("web-1"));
+  waiting.bytes = HeldBytes::k_bytes_max * 3 / 4;
+  EXPECT_TRUE(held.take(waiting));
+  Record placed = waiting;
+  placed.kind = Kind::placed_pod;
+  EXPECT_TRUE(held.take(placed)) << "it does not wait any more";
+  EXPECT_TRUE(held.take(of(Kind::placed_pod_gone, std::string(waiting.pod->uid))));
+  EXPECT_EQ(held.bytes(), 0u);
 }
 
 }  // namespace
