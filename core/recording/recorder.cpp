@@ -183,8 +183,6 @@ class Recorder::Writer {
       fail(began.error(), counts);
       return false;
     }
-    if (has_failed_) observe::info("Decisions are recorded again", {{"directory", options_.directory}});
-    has_failed_ = false;
     has_begun_ = true;
     ++segments_since_state_;
     counts.removed_segments = files_.removed();
@@ -211,6 +209,9 @@ class Recorder::Writer {
     if (wrote.ok()) {
       counts.records += buffered_;
       counts.bytes += buffer_.size();
+      counts.removed_segments = files_.removed();
+      if (has_failed_) observe::info("Decisions are recorded again", {{"directory", options_.directory}});
+      has_failed_ = false;
     } else {
       drop(buffered_, counts);
       fail(wrote.error(), counts);

@@ -34,7 +34,8 @@ std::uint64_t number_in(std::string_view file_name) noexcept {
   std::uint64_t number = 0;
   const char* const first = file_name.data() + k_prefix.size();
   const auto read = std::from_chars(first, first + k_digits, number, 16);
-  return read.ec == std::errc() && read.ptr == first + k_digits ? number : 0;
+  const bool is_number = read.ec == std::errc() && read.ptr == first + k_digits && number <= k_segment_number_max;
+  return is_number ? number : 0;
 }
 
 Result<std::vector<std::string>> segment_names(const std::string& directory) {
@@ -74,21 +75,18 @@ Result<SegmentFiles> SegmentFiles::open(const std::string& directory, std::size_
   made.segment_bytes_ = std::clamp(total_bytes, k_total_bytes_min, k_total_bytes_max) / k_segments;
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
     return Error{fmt::format("{}: {}", directory, words_of(errno))};
-  const std::string lock = directory + "/lock";
-  made.lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (made.lock_ < 0) return Error{fmt::format("{}: {}", lock, words_of(errno))};
-  if (::flock(made.lock_, LOCK_EX | LOCK_NB) != 0)
-    return Error{
-        fmt::format("{}: {}", directory, errno == EWOULDBLOCK ? "another process records there" : words_of(errno))};
+  if (const Status locked = made.lock(); !locked.ok()) return locked.error();
   const Result<std::vector<std::string>> names = segment_names(directory);
   if (!names.ok()) return names.error();
   for (const std::string& name : *names) {
+    made.number_ = number_in(name);
     Segment segment{directory + "/" + name};
     struct stat found {};
-    if (::stat(segment.path.c_str(), &found) == 0) segment.bytes = static_cast<std::size_t>(found.st_size);
+    // Anything else with such a name takes a number, and is left alone.
+    if (::lstat(segment.path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
+    segment.bytes = static_cast<std::size_t>(found.st_size);
     made.kept_bytes_ += segment.bytes;
     made.older_.push_back(std::move(segment));
-    made.number_ = number_in(name);
   }
   return made;
 }
@@ -97,10 +95,63 @@ void SegmentFiles::close() noexcept {
   if (file_ >= 0) ::close(std::exchange(file_, -1));
 }
 
+Status SegmentFiles::lock() {
+  const std::string path = directory_ + "/lock";
+  const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (lock < 0) return Error{fmt::format("{}: {}", path, words_of(errno))};
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    const int error = errno;
+    ::close(lock);
+    return Error{
+        fmt::format("{}: {}", directory_, error == EWOULDBLOCK ? "another process records there" : words_of(error))};
+  }
+  if (lock_ >= 0) ::close(lock_);
+  lock_ = lock;
+  return Unit{};
+}
+
 Status SegmentFiles::fail(const char* what) {
   const int error = errno;
+  const std::string path = path_;
+  if (file_ >= 0 && written_ <= k_header_bytes) {
+    // Nothing is in it: its number is that of the next one.
+    ::unlink(path_.c_str());
+    path_.clear();
+    written_ = 0;
+    --number_;
+  } else if (file_ >= 0) {
+    (void)!::ftruncate(file_, static_cast<off_t>(written_));
+  }
   close();
-  return Error{fmt::format("{}: cannot {}: {}", path_, what, words_of(error))};
+  return Error{fmt::format("{}: cannot {}: {}", path, what, words_of(error))};
+}
+
+Status SegmentFiles::remove_oldest() {
+  const Segment& oldest = older_.front();
+  if (::unlink(oldest.path.c_str()) != 0 && errno != ENOENT)
+    return Error{fmt::format("{}: cannot remove: {}", oldest.path, words_of(errno))};
+  kept_bytes_ -= oldest.bytes;
+  removed_ += oldest.is_own ? 1 : 0;
+  older_.pop_front();
+  return Unit{};
+}
+
+Status SegmentFiles::make_file() {
+  if (number_ >= k_segment_number_max) return Error{fmt::format("{}: it has segments of all numbers", directory_)};
+  path_ = directory_ + "/" + segment_name(number_ + 1);
+  const auto make = [&] { return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600); };
+  file_ = make();
+  if (file_ < 0 && errno == ENOENT) {
+    // A process that is confined may not do this, as the directory is another one then.
+    if (::mkdir(directory_.c_str(), 0700) != 0)
+      return Error{fmt::format("{}: it is gone, and cannot be made again before the next start: {}", directory_,
+                               words_of(errno))};
+    if (Status locked = lock(); !locked.ok()) return locked;
+    file_ = make();
+  }
+  if (file_ < 0) return Error{fmt::format("{}: cannot make it: {}", path_, words_of(errno))};
+  ++number_;
+  return Unit{};
 }
 
 Status SegmentFiles::begin_segment(SegmentHeader header) {
@@ -111,35 +162,38 @@ Status SegmentFiles::begin_segment(SegmentHeader header) {
     path_.clear();
     written_ = 0;
   }
-  // By bytes too: those of an earlier run may be of another size.
-  while (!older_.empty() &&
-         (older_.size() >= k_segments || kept_bytes_ + segment_bytes_ > k_segments * segment_bytes_)) {
-    if (::unlink(older_.front().path.c_str()) != 0 && errno != ENOENT)
-      return Error{fmt::format("{}: cannot remove: {}", older_.front().path, words_of(errno))};
-    kept_bytes_ -= older_.front().bytes;
-    removed_ += older_.front().is_own ? 1 : 0;
-    older_.pop_front();
-  }
-  header.number = ++number_;
-  path_ = directory_ + "/" + segment_name(number_);
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file_ < 0) {
-    const Status failed = fail("make it");
+  // Only where that failed before.
+  while (!older_.empty() && is_too_much())
+    if (Status removed = remove_oldest(); !removed.ok()) return removed;
+  if (Status made = make_file(); !made.ok()) {
     path_.clear();
-    return failed;
+    return made;
   }
+  header.number = number_;
   return append(header_bytes(header));
 }
 
 Status SegmentFiles::append(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(file_, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote == 0) errno = ENOSPC;
-    if (wrote <= 0) return fail("write to it");
-    written_ += static_cast<std::size_t>(wrote);
-    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  std::size_t wrote = 0;
+  while (wrote < bytes.size()) {
+    const ssize_t more = ::write(file_, bytes.data() + wrote, bytes.size() - wrote);
+    if (more < 0 && errno == EINTR) continue;
+    if (more == 0) errno = ENOSPC;
+    if (more <= 0) return fail("write to it");
+    wrote += static_cast<std::size_t>(more);
   }
+  struct stat file {};
+  if (::fstat(file_, &file) == 0 && file.st_nlink == 0) {
+    errno = ENOENT;
+    written_ = 0;
+    return fail("write to it");
+  }
+  written_ += wrote;
+  while (!older_.empty() && is_too_much())
+    if (Status removed = remove_oldest(); !removed.ok()) {
+      close();
+      return removed;
+    }
   return Unit{};
 }
 

@@ -12,7 +12,10 @@
 
 namespace berth::recording {
 
-inline constexpr std::size_t k_segments = 16;  // a recording has so many at most
+inline constexpr std::size_t k_segments = 16;         // a recording has room for so many whole ones
+inline constexpr std::size_t k_segments_max = 1'000;  // and for so many in all: a short run leaves a small one
+/// Later ones have no name that is one of a segment.
+inline constexpr std::uint64_t k_segment_number_max = std::uint64_t{1} << 62;
 inline constexpr std::size_t k_total_bytes_min = std::size_t{1} << 20;
 inline constexpr std::size_t k_total_bytes_max = k_segments * k_segment_bytes_max;
 
@@ -20,15 +23,17 @@ inline constexpr std::size_t k_total_bytes_max = k_segments * k_segment_bytes_ma
 /// listed.
 Result<std::vector<std::string>> segment_names(const std::string& directory);
 std::string segment_name(std::uint64_t number);
-/// 0 for anything else than the name of a segment.
+/// 0 for anything else than the name of a segment, whose number is k_segment_number_max at most.
 std::uint64_t number_in(std::string_view file_name) noexcept;
 
-/// Segments in a directory of their own: written one after the other, the oldest removed for the next.
+/// Segments in a directory of their own: written one after the other, the oldest removed once what was written needs its
+/// room. Where nothing can be written, nothing is removed.
 ///
+/// Budget:    total_bytes, and what one append() adds before the oldest goes.
 /// Ownership: the directory is its own while it lives (a lock on the file "lock"); only files named as segments are
 ///            removed.
-/// Threads:   one. Failure: says what could not be done; the file at hand is closed then, and begin_segment() may be
-///            tried again.
+/// Threads:   one. Failure: says what could not be done; the file at hand is closed then, with what was appended before,
+///            or removed when that is nothing; begin_segment() may be tried again.
 class SegmentFiles {
  public:
   SegmentFiles() = default;
@@ -40,7 +45,7 @@ class SegmentFiles {
   /// k_total_bytes_max.
   static Result<SegmentFiles> open(const std::string& directory, std::size_t total_bytes);
 
-  /// Room for a segment is made and its header written. The number of `header` is set here.
+  /// The file is made and its header written; a directory that is gone is made again. The number of `header` is set here.
   Status begin_segment(SegmentHeader header);
   bool is_open() const noexcept { return file_ >= 0; }
   /// What the segment at hand can still take.
@@ -62,6 +67,11 @@ class SegmentFiles {
     bool is_own = false;  // begun here, not found
   };
   Status fail(const char* what);
+  /// Makes the file of number_ + 1.
+  Status make_file();
+  Status lock();
+  Status remove_oldest();
+  bool is_too_much() const noexcept { return bytes() > k_segments * segment_bytes_ || older_.size() >= k_segments_max; }
 
   std::string directory_;
   std::size_t segment_bytes_ = 0;

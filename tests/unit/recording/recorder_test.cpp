@@ -233,6 +233,75 @@ TEST_F(RecorderFiles, AFullDiskCostsRecordsAndNothingElse) {
   EXPECT_NE(gap, left.end());
 }
 
+TEST_F(RecorderFiles, AFullDiskKeepsWhatWasRecorded) {
+  auto recorder = start({.total_bytes = k_total_bytes_min, .waits_for_room = true});
+  for (int i = 0; i < 20'000; ++i)
+    recorder->add(of(Kind::node_gone, "a-node-with-a-rather-long-name-so-that-segments-fill-" + std::to_string(i)));
+  recorder->flush();
+  const auto kept = [&] {
+    std::vector<std::pair<std::string, std::size_t>> out;
+    for (const auto& path : segments()) out.emplace_back(path.filename().string(), std::filesystem::file_size(path));
+    return out;
+  };
+  const auto before = kept();
+  ASSERT_GT(before.size(), 10u);
+  for (const rlim_t bytes : {20, 60, 1'000}) {
+    const FileSizeLimit full(bytes);
+    for (int i = 0; i < 20; ++i) {
+      clock.advance(Recorder::k_retry + std::chrono::seconds(1));
+      recorder->add(of(Kind::node_gone, std::string(2'000, 'x')));
+      recorder->flush();
+    }
+  }
+  EXPECT_EQ(kept(), before);
+  EXPECT_GE(recorder->counts().write_failures, 60u);
+  clock.advance(Recorder::k_retry + std::chrono::seconds(1));
+  recorder->add(of(Kind::node_gone, "after"));
+  recorder.reset();
+  EXPECT_EQ(segments().back().filename().string(), segment_name(number_in(before.back().first) + 1));
+  EXPECT_EQ(read(Kind::node_gone).back().text, "after");
+  EXPECT_EQ(problems.size(), 0u);
+}
+
+TEST_F(RecorderFiles, RunsThatWriteLittleKeepWhatOthersWrote) {
+  for (int i = 0; i < 40; ++i) start()->add(of(Kind::node_gone, "run " + std::to_string(i)));
+  EXPECT_EQ(read(Kind::node_gone).size(), 40u);
+}
+
+TEST_F(RecorderFiles, NamesThatAreNoneOfItsSegmentsDoNotStopIt) {
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder + "/berth-ffffffffffffffff.rec") << "x";
+  for (int i = 1; i < 20; ++i) std::filesystem::create_directory(folder + "/" + segment_name(static_cast<unsigned>(i)));
+  for (int i = 0; i < 3; ++i) {
+    auto recorder = start({.total_bytes = k_total_bytes_min, .waits_for_room = true});
+    for (int k = 0; k < 7'000; ++k)
+      recorder->add(of(Kind::node_gone, "a-node-with-a-rather-long-name-so-that-segments-fill-" + std::to_string(k)));
+    recorder->flush();
+    EXPECT_EQ(recorder->counts().write_failures, 0u);
+    EXPECT_EQ(recorder->counts().dropped, 0u);
+  }
+  EXPECT_GT(read(Kind::node_gone).size(), 10'000u);
+  EXPECT_TRUE(std::filesystem::exists(folder + "/berth-ffffffffffffffff.rec"));
+}
+
+TEST_F(RecorderFiles, ADirectoryThatIsGoneIsMadeAgain) {
+  auto recorder = start();
+  recorder->add(of(Kind::node_gone, "before"));
+  recorder->flush();
+  std::filesystem::remove_all(folder);
+  recorder->add(of(Kind::node_gone, "into a file that is gone"));
+  recorder->flush();
+  EXPECT_EQ(recorder->counts().write_failures, 1u);
+  EXPECT_EQ(recorder->counts().dropped, 1u);
+  clock.advance(Recorder::k_retry + std::chrono::seconds(1));
+  recorder->add(of(Kind::node_gone, "after"));
+  recorder.reset();
+  const std::vector<Record> left = read();
+  ASSERT_EQ(left.empty(), false);
+  EXPECT_EQ(left.back().text, "after");
+  EXPECT_EQ(read(Kind::node_gone).size(), 1u);
+}
+
 TEST_F(RecorderFiles, TheWholeClusterIsAskedForBeforeItsRecordsGo) {
   Recorder* self = nullptr;
   std::atomic<int> asked = 0;
