@@ -280,6 +280,9 @@ class DynamicResources {
       claim.publish_json = allocation_json(allocation);
       signal(claim, state->group);
     }
+    // The pod may wait for others of its group, and what was found on other nodes is of no use to it.
+    state->by_slot = {};
+    if (state->extended != nullptr) state->extended->by_slot = {};
     return berth::Verdict::ok();
   }
 

@@ -92,7 +92,9 @@ class BindingPolicy {
     const std::uint32_t label_set = columns_.column(cycle, services_.label_set)[node];
     if (judge(*state->plan, {node, name, services_.sets.labels(label_set)}, search, &choice) != 0)
       return berth::Verdict::error("the node does not suit the claims any more");
-    return take(services_, choice, std::string(services_.intern.text(name)), *state->work);
+    berth::Verdict taken = take(services_, choice, std::string(services_.intern.text(name)), *state->work);
+    state->plan = nullptr;  // the pod may wait for others of its group
+    return taken;
   }
 
   void unreserve(const berth::Cycle& cycle, berth::Slot) {
