@@ -61,25 +61,26 @@ GroupOutcome GroupCycle::run(const GroupRequest& request) {
   GangAttempt gang;
   gang.member = [&](const model::Pod& pod) { return uids.count(pod.uid) != 0 || request.of_group(pod); };
   cycle_.begin_gang_attempt();
+  if (limits_.clock != nullptr) began_ns_ = limits_.clock->monotonic_ns();
 
   // 1. The order of the queue.
   Order in_order(request.members.size());
   std::iota(in_order.begin(), in_order.end(), std::size_t{0});
   Plan best = plan(request, in_order, gang);
-  const auto decided = [&] { return best.broken || best.fit >= request.needed; };
+  const auto decided = [&] { return best.broken || best.stopped != Stop::none || best.fit >= request.needed; };
 
   // 2. A small member may have taken the only place of a big one.
   if (!decided() && !all_alike(request)) {
     const Order hardest = hardest_first(request, best);
     if (hardest != in_order) {
-      drop(best);
+      drop(request, best);
       best = plan(request, hardest, gang);
     }
   }
 
   // 3. Less important pods may have to go: for all that are needed, or for none.
   if (!decided()) {
-    drop(best);
+    drop(request, best);
     gang.post_filter = true;
     gang.takes_room = true;
     gang.spared = [&, below = lowest_priority(request)](const model::Pod& pod) {
@@ -90,6 +91,7 @@ GroupOutcome GroupCycle::run(const GroupRequest& request) {
       return evict(request, std::move(best));
   }
 
+  if (best.stopped != Stop::none) return end_early(request, std::move(best));
   if (best.broken) return fail(request, std::move(best));
   return best.fit >= request.needed ? keep(request, std::move(best), gang) : refuse(request, std::move(best));
 }
@@ -101,6 +103,9 @@ GroupCycle::Plan GroupCycle::plan(const GroupRequest& request, const Order& orde
   const GroupMember* latest_member = nullptr;
   for (const std::size_t i : order) {
     const GroupMember& member = request.members[i];
+    plan.stopped = stop();
+    if (plan.stopped != Stop::none) return plan;
+    comes_to(member.pod);
     if (latest != nullptr && alike(member, *latest_member))
       plan.attempts[i].rejection = *latest;
     else
@@ -122,11 +127,23 @@ GroupCycle::Plan GroupCycle::plan(const GroupRequest& request, const Order& orde
   return plan;
 }
 
-void GroupCycle::drop(Plan& plan) {
-  for (auto attempt = plan.attempts.rbegin(); attempt != plan.attempts.rend(); ++attempt) {
-    if (!attempt->placement) continue;
-    cycle_.give_back(std::move(*attempt->placement));
-    attempt->placement.reset();
+GroupCycle::Stop GroupCycle::stop() const {
+  if (limits_.given_up && limits_.given_up()) return Stop::given_up;
+  if (limits_.clock == nullptr) return Stop::none;
+  return limits_.clock->monotonic_ns() - began_ns_ >= limits_.limit_ns ? Stop::overdue : Stop::none;
+}
+
+void GroupCycle::comes_to(const model::PodPtr& member) const {
+  if (limits_.comes_to) limits_.comes_to(member);
+}
+
+void GroupCycle::drop(const GroupRequest& request, Plan& plan) {
+  for (std::size_t i = plan.attempts.size(); i-- > 0;) {
+    std::optional<Placement>& placement = plan.attempts[i].placement;
+    if (!placement) continue;
+    comes_to(request.members[i].pod);
+    cycle_.give_back(std::move(*placement));
+    placement.reset();
   }
 }
 
@@ -146,6 +163,7 @@ GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan, const Gang
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     Attempt& attempt = plan.attempts[i];
     if (!attempt.placement || attempt.rejection) continue;
+    comes_to(request.members[i].pod);
     outcomes[i] = cycle_.permit(std::move(*attempt.placement));
     attempt.placement.reset();
     if (const auto* rejection = std::get_if<Rejection>(&*outcomes[i])) {
@@ -156,17 +174,31 @@ GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan, const Gang
     }
   }
   if (permitted < request.needed) {  // some permit plugin rejected one of them
-    for (auto outcome = outcomes.rbegin(); outcome != outcomes.rend(); ++outcome)
-      if (*outcome)
-        if (auto* placement = std::get_if<Placement>(&**outcome)) cycle_.give_back(std::move(*placement));
+    for (std::size_t i = outcomes.size(); i-- > 0;)
+      if (outcomes[i])
+        if (auto* placement = std::get_if<Placement>(&*outcomes[i])) {
+          comes_to(request.members[i].pod);
+          cycle_.give_back(std::move(*placement));
+        }
     plan.fit = permitted;
     return refuse(request, std::move(plan));
   }
-  drop(plan);
+  drop(request, plan);
   GroupOutcome outcome;
   outcome.kind = GroupOutcome::Kind::placed;
-  for (std::size_t i = 0; i < outcomes.size(); ++i)
-    outcome.members.push_back(outcomes[i] ? std::move(*outcomes[i]) : try_alone(request.members[i], gang));
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (!outcomes[i]) {
+      Rejection& planned = *plan.attempts[i].rejection;
+      if (stop() == Stop::none) {
+        comes_to(request.members[i].pod);
+        outcomes[i] = try_alone(request.members[i], gang);
+      } else {  // later, by itself
+        planned.drop_evictions();
+        outcomes[i] = std::move(planned);
+      }
+    }
+    outcome.members.push_back(std::move(*outcomes[i]));
+  }
   return outcome;
 }
 
@@ -181,7 +213,7 @@ Outcome GroupCycle::try_alone(const GroupMember& member, const GangAttempt& gang
 }
 
 GroupOutcome GroupCycle::refuse(const GroupRequest& request, Plan plan) {
-  drop(plan);
+  drop(request, plan);
   GroupOutcome outcome;
   outcome.kind = GroupOutcome::Kind::short_of;
   const std::size_t blocking = plan.blocking.value_or(0);
@@ -204,7 +236,7 @@ GroupOutcome GroupCycle::evict(const GroupRequest& request, Plan plan) {
   for (std::size_t i = 0; i < plan.attempts.size(); ++i)
     if (plan.attempts[i].placement) nodes[i] = plan.attempts[i].placement->assumption.node_name();
   const queue::Rejectors rejectors = all_rejectors(plan.attempts);
-  drop(plan);
+  drop(request, plan);
   std::size_t first = 0;
   while (rejection_of(plan.attempts[first]) == nullptr) ++first;
   const std::string why = rejection_of(plan.attempts[first])->message;
@@ -230,7 +262,7 @@ GroupOutcome GroupCycle::evict(const GroupRequest& request, Plan plan) {
 }
 
 GroupOutcome GroupCycle::fail(const GroupRequest& request, Plan plan) {
-  drop(plan);
+  drop(request, plan);
   GroupOutcome outcome;
   outcome.kind = GroupOutcome::Kind::short_of;
   const Rejection cause = *rejection_of(plan.attempts[*plan.broken]);
@@ -239,6 +271,21 @@ GroupOutcome GroupCycle::fail(const GroupRequest& request, Plan plan) {
   others.message = "failed to schedule other pod from a pod group: " + cause.message;
   for (std::size_t i = 0; i < request.members.size(); ++i)
     outcome.members.emplace_back(i == *plan.broken ? cause : others);
+  return outcome;
+}
+
+GroupOutcome GroupCycle::end_early(const GroupRequest& request, Plan plan) {
+  drop(request, plan);
+  GroupOutcome outcome;
+  outcome.kind = plan.stopped == Stop::overdue ? GroupOutcome::Kind::overdue : GroupOutcome::Kind::given_up;
+  Rejection rejection;
+  rejection.nomination = {};
+  const std::string far = fmt::format("{} of {} members had a node", plan.reserved, request.needed);
+  rejection.message = plan.stopped == Stop::overdue
+                          ? fmt::format("pod group {}: there was no plan after {} s: {}", request.key,
+                                        limits_.limit_ns / 1'000'000'000, far)
+                          : fmt::format("pod group {}: the plan was given up: {}", request.key, far);
+  for (std::size_t i = 0; i < request.members.size(); ++i) outcome.members.emplace_back(rejection);
   return outcome;
 }
 

@@ -73,6 +73,7 @@ Outcome SchedulingCycle::run(const model::PodPtr& pod, std::uint64_t pod_class) 
 }
 
 void SchedulingCycle::refresh() {
+  spare_views_.release();
   choice_ticks_ = 0;
   cache_.refresh(snapshot_);
   framework_.reasons().trim();
@@ -88,6 +89,7 @@ Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_cla
   auto context = framework_.pool(profile).take();
   // A class lets plugins reuse what they counted for another pod of it.
   context->begin(pod, options_.reuse == config::VerdictReuse::off ? 0 : pod_class, ++cycle_id_, &snapshot_);
+  if (gang != nullptr) context->use(spare_views_);
 
   // 2. A node, or why there is none.
   const std::uint64_t began = observe::ticks();
@@ -112,6 +114,7 @@ void SchedulingCycle::begin_gang_attempt() { refresh(); }
 Attempt SchedulingCycle::reserve(const model::PodPtr& pod, std::uint64_t pod_class, const GangAttempt& gang) {
   Attempt tried = attempt(pod, pod_class, &gang);
   if (tried.placement) {
+    tried.placement->reservation.context().leave_search(spare_views_);
     const cache::Slot slot = tried.placement->assumption.slot();
     cache_.refresh_nodes(snapshot_, {&slot, 1});
   }

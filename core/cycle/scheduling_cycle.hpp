@@ -111,6 +111,7 @@ class SchedulingCycle {
   // The same in parts, for pods that get nodes together. All of them see one snapshot: the one of begin_gang_attempt(), and
   // each other on it.
   void begin_gang_attempt();
+  /// A placement keeps only what later calls read, since it waits for those of other pods.
   Attempt reserve(const model::PodPtr& pod, std::uint64_t pod_class, const GangAttempt& gang);
   /// Drops a placement, and shows the attempts that follow its node without the pod.
   void give_back(Placement placement);
@@ -204,6 +205,7 @@ class SchedulingCycle {
   FilterFindings findings_;
   std::vector<std::uint64_t> candidates_, pre_filter_scratch_;
   std::vector<std::int64_t> totals_;
+  framework::Arena spare_views_;  // between two pods that get nodes together
   std::uint64_t cycle_id_ = 0;
   std::uint64_t plugin_epochs_ = 0;
   std::size_t start_ = 0;  // rotation: where the next search begins

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/cycle_context.hpp"
 
+#include <utility>
+
 #include "base/guarded.hpp"
 #include "framework/profile_runtime.hpp"
 
@@ -54,22 +56,38 @@ void CycleContext::begin(model::PodPtr pod, std::uint64_t pod_class, std::uint64
 }
 
 void CycleContext::end() noexcept {
-  for (std::size_t i = 0; i < cycles_.size(); ++i) {
-    void*& state = cycles_[i].abi.state;
-    if (state == nullptr) continue;
-    const PluginInstance& plugin = *profile_.instances[i];
-    if (plugin.prepare != nullptr && plugin.prepare->state_free != nullptr) {
-      const observe::BreadcrumbNesting nesting;  // the attempt may end inside a call of a plugin
-      observe::enter_plugin(plugin.crumb(), observe::Point::state_free);
-      try {
-        plugin.prepare->state_free(plugin.self(), state);
-      } catch (...) {  // the state is lost; the pod's outcome stands
-      }
-    }
-    state = nullptr;
-  }
+  for (std::size_t i = 0; i < cycles_.size(); ++i) free_state(i);
   pod_.reset();
   if (snapshot_arena_.bytes() > k_kept_bytes_max) snapshot_arena_.release();
+}
+
+void CycleContext::free_state(std::size_t ordinal) noexcept {
+  void*& state = cycles_[ordinal].abi.state;
+  if (state == nullptr) return;
+  const PluginInstance& plugin = *profile_.instances[ordinal];
+  if (plugin.prepare != nullptr && plugin.prepare->state_free != nullptr) {
+    const observe::BreadcrumbNesting nesting;  // the attempt may end inside a call of a plugin
+    observe::enter_plugin(plugin.crumb(), observe::Point::state_free);
+    try {
+      plugin.prepare->state_free(plugin.self(), state);
+    } catch (...) {  // the state is lost; the pod's outcome stands
+    }
+  }
+  state = nullptr;
+}
+
+void CycleContext::use(Arena& spare) noexcept {
+  if (spare.bytes() <= snapshot_arena_.bytes()) return;
+  std::swap(snapshot_arena_, spare);
+  snapshot_arena_.reset();
+}
+
+void CycleContext::leave_search(Arena& spare) noexcept {
+  for (std::size_t i = 0; i < cycles_.size(); ++i)
+    if (profile_.after_search.calls[i] == 0) free_state(i);
+  if (profile_.after_search.reads_shapes) return;
+  if (snapshot_arena_.bytes() > spare.bytes()) std::swap(snapshot_arena_, spare);
+  snapshot_arena_.release();
 }
 
 void CycleContext::leave_snapshot() noexcept {

@@ -47,6 +47,12 @@ class CycleContext {
   void begin(model::PodPtr pod, std::uint64_t pod_class, std::uint64_t cycle_id, const cache::Snapshot* snapshot);
   /// Frees plugin states; the context may begin() again.
   void end() noexcept;
+  /// The pod has its node, and waits for others: frees what the search for it needed and no call reads any more.
+  /// Memory of views goes to `spare`, for the next search: it is much, and given back to the heap while others keep theirs
+  /// it would leave holes.
+  void leave_search(Arena& spare) noexcept;
+  /// Begins with that memory, if it is more than the context has.
+  void use(Arena& spare) noexcept;
   /// The snapshot may move on from here: [binder] calls see no nodes.
   void leave_snapshot() noexcept;
 
@@ -82,6 +88,8 @@ class CycleContext {
   std::span<const ResourceColumns> resource_columns();
 
  private:
+  void free_state(std::size_t ordinal) noexcept;
+
   const ProfileRuntime& profile_;
   model::PodPtr pod_;
   std::uint64_t pod_class_ = 0, cycle_id_ = 0;

@@ -99,6 +99,17 @@ constexpr std::array k_runs = {observe::Point::pre_enqueue, observe::Point::pre_
                                observe::Point::pre_bind,    observe::Point::pre_bind_check, observe::Point::bind,
                                observe::Point::post_bind};
 
+CallsAfterSearch calls_after_search(const ProfileRuntime& profile) {
+  CallsAfterSearch out;
+  out.calls.assign(profile.instances.size(), 0);
+  for (const auto* list : {&profile.reserve, &profile.permit, &profile.pre_bind, &profile.bind, &profile.post_bind})
+    for (const PluginInstance* plugin : *list) out.calls[plugin->ordinal()] = 1;
+  for (const auto* list : {&profile.reserve, &profile.permit})
+    for (const PluginInstance* plugin : *list)
+      out.reads_shapes = out.reads_shapes || plugin->declares("berth.draft.pod_index/0");
+  return out;
+}
+
 PodFields class_fields(const ProfileRuntime& profile) {
   PodFields fields;
   std::set<Symbol> labels, requests;
@@ -140,6 +151,7 @@ std::unique_ptr<ProfileRuntime> make_profile(const config::Profile& profile, con
   runtime->groups = group_policy(*runtime, refusals);
   runtime->absent = absent_plugins(profile, absent, names);
   runtime->class_fields = class_fields(*runtime);
+  runtime->after_search = calls_after_search(*runtime);
   runtime->counters = &host.counters;
   for (const observe::Point point : k_runs)
     runtime->runs[static_cast<std::size_t>(point)] =

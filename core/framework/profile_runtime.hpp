@@ -26,6 +26,12 @@ struct AbsentRuntime {
   bool scores_zero = false;  // enabled at score without having skipped itself before
 };
 
+/// What is still to come for a pod that has a node.
+struct CallsAfterSearch {
+  std::vector<std::uint8_t> calls;  // by ordinal: 1 for a plugin of reserve, permit or a binding point
+  bool reads_shapes = false;        // reserve or permit may look at a shape that an earlier call of the cycle was shown
+};
+
 /// A profile with its plugin instances, one list per extension point in call order. Constant after start.
 struct ProfileRuntime {
   std::string scheduler_name;
@@ -42,6 +48,7 @@ struct ProfileRuntime {
   /// Durations of whole extension points, by observe::Point; null: they are not counted.
   observe::CallCounters* counters = nullptr;
   std::array<observe::CallCounters::Id, 32> runs{};
+  CallsAfterSearch after_search;
 };
 
 }  // namespace berth::framework

@@ -16,6 +16,7 @@
 #include "cluster/binding_gate.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "config/profile.hpp"
+#include "cycle/group_cycle.hpp"
 #include "extender/extenders.hpp"
 #include "framework/framework.hpp"
 #include "framework/open_calls.hpp"
@@ -62,8 +63,9 @@ struct SchedulerParts {
   framework::OpenCalls* watch = nullptr;     // sees calls into plugins that do not return; null: they are not watched
   std::optional<std::int64_t> hint_patience_ns = {};  // as HintThreadsOptions
   ExtenderBinding extender_binding = ExtenderBinding::outside;
-  cluster::BindingGate* gate = nullptr;    // what bindings pass; null: they just go
-  std::size_t bindings_in_flight_max = 0;  // as BinderOptions; for schedule_next()
+  cluster::BindingGate* gate = nullptr;                 // what bindings pass; null: they just go
+  std::size_t bindings_in_flight_max = 0;               // as BinderOptions; for schedule_next()
+  std::int64_t plan_limit_ns = cycle::k_plan_limit_ns;  // how long a plan for a pod group may take
   /// Only a pod's own scheduling gates hold it back: all others are tried, whatever pre-enqueue plugins say.
   bool opens_gates = false;
   recording::Recorder* recorder = nullptr;  // gets decisions and what they depend on; null: nothing is recorded

@@ -120,6 +120,7 @@ void Scheduler::end_bindings(std::chrono::milliseconds limit) {
 }
 
 void Scheduler::stop_deciding() {
+  gives_plans_up_ = true;
   binder_.stop_waiting();
   queue_.close();
 }

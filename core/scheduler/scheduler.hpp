@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -50,10 +51,12 @@ class Scheduler {
 
   /// Pops one pod and decides about it; false when no pod may be tried now.
   bool schedule_one();
-  /// For reports: before an attempt, and with its outcome before that is carried out. Either may be empty.
+  /// For reports: before an attempt, with its outcome before that is carried out, and in between, where pods get nodes
+  /// together, each time that one of them is the next. Any may be empty.
   struct Watch {
     std::function<void(const model::PodPtr& pod)> before;
     std::function<void(const model::PodPtr& pod, const cycle::Outcome& outcome)> after;
+    std::function<void(const model::PodPtr& pod)> comes_to = {};
   };
   bool schedule_one(const Watch& watch);
   /// Waits for a pod that may be tried, in real time, and decides about it; false once the queue is closed and empty.
@@ -61,7 +64,7 @@ class Scheduler {
   /// What a plan of these members is asked for. Requires: they have a group, the same one.
   cycle::GroupRequest group_request(std::span<const queue::Ticket> tickets, std::uint32_t needed);
   /// A plan for pods that get nodes together. Threads: that of schedule_one().
-  cycle::GroupOutcome plan(const cycle::GroupRequest& request);
+  cycle::GroupOutcome plan(const cycle::GroupRequest& request, cycle::PlanLimits limits = {});
   /// Judges every node for a pod as it stands, between two decisions. Threads: any; waits for the decision under way,
   /// and those that follow wait for it.
   cycle::Explanation explain(const model::PodPtr& pod, bool with_details = false);
@@ -71,9 +74,13 @@ class Scheduler {
   /// Calls `look` with an up-to-date snapshot; as explain().
   void inspect(const std::function<void(const cache::Snapshot& snapshot)>& look);
   /// Says and writes nothing any more about attempts that fail, and tries them no more: another process decides from now
-  /// on. Threads: any; takes no lock.
-  void stop_reporting() noexcept { failures_.stop_reporting(); }
-  /// No decision begins any more but about pods that are ready; schedule_next() ends then. Threads: any.
+  /// on. A plan for a group is given up. Threads: any; takes no lock.
+  void stop_reporting() noexcept {
+    gives_plans_up_ = true;
+    failures_.stop_reporting();
+  }
+  /// No decision begins any more but about pods that are ready; schedule_next() ends then. A plan for a group is given
+  /// up. Threads: any.
   void stop_deciding();
   /// Asks plugins to end the bindings under way and waits for them, at most that long. True when none is left.
   bool drain(std::chrono::milliseconds limit) { return binder_.drain(limit); }
@@ -133,7 +140,8 @@ class Scheduler {
   binding::Binder binder_;
   binding::Evictions evictions_;
   std::map<std::string, std::weak_ptr<binding::GroupBarrier>>
-      barriers_;                                              // by group; the binding cycles keep them alive
+      barriers_;  // by group; the binding cycles keep them alive
+  std::atomic<bool> gives_plans_up_{false};
   const Late<PluginQueue::Target>::Presence queue_is_there_;  // for plugins
 };
 

@@ -43,11 +43,20 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
     rejection.nomination = {};
     while (plan.members.size() < tickets.size()) plan.members.emplace_back(rejection);
   } else {
-    plan = this->plan(group_request(tickets, quorum.needed));
+    plan = this->plan(group_request(tickets, quorum.needed),
+                      {&parts_.clock, parts_.plan_limit_ns, [this] { return gives_plans_up_.load(); }, watch.comes_to});
     ground_->recorded.choice_made(cycle_.choice_ticks(), cycle_.reuse_counts());
   }
-  if (ground_->recording) {
-    attempt.way = complete ? recording::Way::planned : recording::Way::unplanned;
+  const bool overdue = plan.kind == cycle::GroupOutcome::Kind::overdue;
+  if (overdue) {
+    // As above: tried again when something about the group changes, not as often as backoff allows.
+    for (cycle::Outcome& member : plan.members)
+      std::get<cycle::Rejection>(member).rejectors.unschedulable.insert(policy.index());
+    observe::warning("A plan for a pod group takes too long", {{"group", group}, {"members", tickets.size()}});
+  }
+  const bool given_up = plan.kind == cycle::GroupOutcome::Kind::given_up;
+  if (ground_->recording && !given_up) {
+    attempt.way = complete && !overdue ? recording::Way::planned : recording::Way::unplanned;
     for (std::size_t i = 0; i < tickets.size(); ++i) {
       attempt.members_left = static_cast<std::uint32_t>(tickets.size() - i - 1);
       ground_->recording->attempt(tickets[i], plan.members[i], attempt, *framework_, queue_.monotonic_ns(began_ns_));
@@ -55,6 +64,7 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
   }
   for (std::size_t i = 0; i < tickets.size(); ++i)
     if (watch.after) watch.after(tickets[i].pod(), plan.members[i]);
+  if (given_up) return;  // the tickets go back as they came
 
   // 2. What becomes of members that are placed already and wait for the rest.
   Barrier barrier = unopened_barrier(group);
@@ -64,7 +74,7 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
     barrier = std::make_shared<binding::GroupBarrier>(ground_->waiting, quorum.hold, quorum.needed);
     barriers_[group] = barrier;
   }
-  if (plan.kind == cycle::GroupOutcome::Kind::short_of && complete && barrier)
+  if ((plan.kind == cycle::GroupOutcome::Kind::short_of || overdue) && complete && barrier)
     barrier->release(std::get<cycle::Rejection>(plan.members.back()).message);
 
   // 3. Carry it out.
@@ -76,9 +86,9 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
   }
 }
 
-cycle::GroupOutcome Scheduler::plan(const cycle::GroupRequest& request) {
+cycle::GroupOutcome Scheduler::plan(const cycle::GroupRequest& request, cycle::PlanLimits limits) {
   const GroupMembers::Planning planning(ground_->group_members, request.key);
-  return cycle::GroupCycle(cycle_, ground_->snapshot, ground_->cache.resources()).run(request);
+  return cycle::GroupCycle(cycle_, ground_->snapshot, ground_->cache.resources(), std::move(limits)).run(request);
 }
 
 cycle::GroupRequest Scheduler::group_request(std::span<const queue::Ticket> tickets, std::uint32_t needed) {

@@ -7,10 +7,12 @@
 #include "base/clock.hpp"
 #include "base/guarded.hpp"
 #include "framework/open_calls.hpp"
+#include "scheduler/scheduler.hpp"
 
 namespace berth::app {
 
-/// For how long the scheduling thread has been at one decision. Time in which it waited for extenders does not count:
+/// For how long the scheduling thread has been at one decision, or, while pods get nodes together, at one of them: a plan as
+/// a whole has a limit of its own. Time in which it waited for extenders does not count:
 /// that wait has a limit of its own, so it is no sign of a thread that hangs.
 /// Threads: any.
 class CycleClock {
@@ -71,5 +73,11 @@ class CycleClock {
   model::PodPtr pod_ GUARDED_BY(mutex_);
   const observe::Breadcrumb* crumb_ GUARDED_BY(mutex_) = nullptr;  // of the thread that decides
 };
+
+/// Tells the clock, which outlives it, of each decision.
+inline scheduler::Scheduler::Watch watched_by(CycleClock& clock) {
+  const auto begin = [&clock](const model::PodPtr& pod) { clock.begin(pod); };
+  return {begin, [&clock](const model::PodPtr&, const cycle::Outcome&) { clock.end(); }, begin};
+}
 
 }  // namespace berth::app

@@ -428,9 +428,7 @@ void LiveHost::follow(std::function<void()> on_synced) {
 }
 
 void LiveHost::schedule() {
-  scheduler::Scheduler::Watch watch;
-  watch.before = [this](const model::PodPtr& pod) { base_->cycle_clock.begin(pod); };
-  watch.after = [this](const model::PodPtr&, const cycle::Outcome&) { base_->cycle_clock.end(); };
+  const scheduler::Scheduler::Watch watch = watched_by(base_->cycle_clock);
   while (!stopping_ && scheduler_->schedule_next(watch)) {
   }
 }

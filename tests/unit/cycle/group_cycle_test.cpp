@@ -13,13 +13,13 @@ struct GroupFixture : CycleFixture {
     pods_per_node(1);
     noting("Devices");
   }
-  GroupOutcome plan(std::uint32_t members, std::uint32_t needed) {
+  GroupOutcome plan(std::uint32_t members, std::uint32_t needed, PlanLimits limits = {}) {
     GroupRequest request;
     request.key = "default/gang";
     request.needed = needed;
     request.of_group = [](const model::Pod& pod) { return pod.name.starts_with("m"); };
     for (std::uint32_t i = 1; i <= members; ++i) request.members.push_back({pod("m" + std::to_string(i), priority), 0});
-    return GroupCycle(*cycle, snapshot, cache.resources()).run(request);
+    return GroupCycle(*cycle, snapshot, cache.resources(), std::move(limits)).run(request);
   }
   Lines said_of(const GroupOutcome& outcome) {
     Lines lines;
@@ -156,6 +156,148 @@ TEST(GroupCycle, NeverEvictsAPodOfNoLowerPriorityThanTheGroup) {
   const GroupOutcome outcome = f.plan(1, 1);
   EXPECT_EQ(outcome.kind, GroupOutcome::Kind::short_of);
   EXPECT_TRUE(std::get<Rejection>(outcome.members[0]).victims.empty());
+}
+
+/// A plugin with a state for each pod, which it counts.
+struct States {
+  explicit States(FakePlugin& plugin) {
+    plugin.pre_filter = [this](berth_cycle_v1& cycle, berth_prepare_out_v1&, berth_note_v1*) -> berth_code {
+      cycle.state = this;
+      most = std::max(most, ++live);
+      return BERTH_OK;
+    };
+    plugin.state_free = [this](void*) { --live; };
+  }
+  int live = 0, most = 0;
+};
+
+TEST(GroupCycle, KeepsStatesOnlyOfPluginsThatAreCalledOnceThePodHasItsNode) {
+  GroupFixture f(3);
+  States search(f.plugin("Search"));
+  FakePlugin& volumes = f.plugin("Volumes");
+  States reserved(volumes);
+  volumes.reserve = [](berth_slot, berth_note_v1*) -> berth_code { return BERTH_OK; };
+  FakePlugin& network = f.plugin("Network");
+  States bound(network);
+  network.pre_bind = [](const berth_cycle_v1&, berth_bind_call_v1*, berth_note_v1*) -> berth_code { return BERTH_OK; };
+  std::vector<int> at_permit;
+  f.plugin("Last").permit = [&](berth_permit_out_v1&, berth_note_v1*) -> berth_code {
+    at_permit = {search.live, reserved.live, bound.live};
+    return BERTH_OK;
+  };
+  f.start();
+  {
+    const GroupOutcome outcome = f.plan(3, 3);
+    EXPECT_EQ(outcome.kind, GroupOutcome::Kind::placed);
+    EXPECT_EQ(search.most, 1) << "freed before the next member's is made";
+    EXPECT_EQ(at_permit, (std::vector<int>{0, 3, 3}));
+  }
+  EXPECT_EQ(reserved.live, 0);
+  EXPECT_EQ(bound.live, 0);
+}
+
+/// What the views of other pods take that one member was shown while a node was looked for, once it has one.
+std::size_t bytes_of_views(bool reserve_reads_shapes) {
+  GroupFixture f(1);
+  f.plugin("Looks").pre_filter = [](berth_cycle_v1& cycle, berth_prepare_out_v1&, berth_note_v1*) -> berth_code {
+    framework::context_of(&cycle).snapshot_arena().allocate(1'000'000, 8);
+    return BERTH_OK;
+  };
+  if (reserve_reads_shapes) {
+    FakePlugin& counts = f.plugin("Counts");
+    counts.services = {"berth.draft.pod_index/0"};
+    counts.reserve = [](berth_slot, berth_note_v1*) -> berth_code { return BERTH_OK; };
+  }
+  SchedulingCycle& cycle = f.start();
+  GangAttempt gang;
+  gang.member = [](const model::Pod&) { return false; };
+  cycle.begin_gang_attempt();
+  const Attempt tried = cycle.reserve(f.pod("m1"), 0, gang);
+  return tried.placement ? tried.placement->reservation.context().snapshot_arena().bytes() : 1;
+}
+
+TEST(GroupCycle, KeepsNoViewsOfOtherPodsForAMemberThatHasItsNode) { EXPECT_EQ(bytes_of_views(false), 0u); }
+
+TEST(GroupCycle, AShapeIsValidUntilAReservePluginThatLooksAtShapesHasBeenCalled) {
+  EXPECT_GE(bytes_of_views(true), 1'000'000u);
+}
+
+TEST(GroupCycle, EndsAtTheLimitAndGivesEveryNodeBack) {
+  GroupFixture f(5);
+  f.start();
+  PlanLimits limits;
+  limits.clock = &f.clock;
+  limits.limit_ns = 30'000'000'000;
+  int turns = 0;
+  limits.comes_to = [&](const model::PodPtr&) {
+    ++turns;
+    f.clock.advance(std::chrono::seconds(10));
+  };
+  const GroupOutcome outcome = f.plan(5, 4, limits);
+  EXPECT_EQ(outcome.kind, GroupOutcome::Kind::overdue);
+  EXPECT_EQ(f.said_of(outcome),
+            Lines(5, "pod group default/gang: there was no plan after 30 s: 3 of 4 members had a node"));
+  EXPECT_EQ(turns, 3 + 3) << "three members got a node, and gave it back";
+  f.expect_nothing_left();
+}
+
+TEST(GroupCycle, TheLimitIsOneForAllOrders) {
+  GroupFixture f(2);
+  f.start();
+  PlanLimits limits;
+  limits.clock = &f.clock;
+  limits.limit_ns = 4'000'000'000;
+  limits.comes_to = [&](const model::PodPtr&) { f.clock.advance(std::chrono::seconds(1)); };
+  EXPECT_EQ(f.plan(3, 3, limits).kind, GroupOutcome::Kind::overdue) << "2 of 3 fit, and then evictions are looked for";
+  f.expect_nothing_left();
+}
+
+TEST(GroupCycle, EachMemberIsAnnouncedWhenItsTurnComes) {
+  GroupFixture f(2);
+  FakePlugin& last = f.plugin("Last");
+  last.permit = [&](berth_permit_out_v1&, berth_note_v1*) -> berth_code {
+    f.calls.push_back("permit");
+    return BERTH_OK;
+  };
+  f.start();
+  PlanLimits limits;
+  limits.comes_to = [&](const model::PodPtr& member) { f.calls.push_back(member->name); };
+  EXPECT_EQ(f.plan(2, 2, limits).kind, GroupOutcome::Kind::placed);
+  const Lines expected = {"m1", "reserve Devices on n1", "m2", "reserve Devices on n2", "m1", "permit", "m2", "permit"};
+  EXPECT_EQ(Lines(f.calls.begin(), f.calls.begin() + 8), expected);
+}
+
+TEST(GroupCycle, IsGivenUpBetweenTwoMembers) {
+  GroupFixture f(3);
+  f.start();
+  PlanLimits limits;
+  int turns = 0;
+  limits.comes_to = [&](const model::PodPtr&) { ++turns; };
+  limits.given_up = [&] { return turns == 2; };
+  EXPECT_EQ(f.plan(3, 3, limits).kind, GroupOutcome::Kind::given_up);
+  EXPECT_EQ(turns, 2 + 2);
+  f.expect_nothing_left();
+}
+
+TEST(GroupCycle, AfterTheLimitMembersBeyondThoseThatAreNeededWaitForAnotherTime) {
+  GroupFixture f(2);
+  int searches = 0;
+  f.plugin("Evicts").post_filter = [&](berth_cycle_v1&, const berth_post_filter_in_v1&, berth_post_filter_out_v1&,
+                                       berth_note_v1*) -> berth_code {
+    ++searches;
+    return BERTH_UNSCHEDULABLE;
+  };
+  f.start();
+  PlanLimits limits;
+  limits.clock = &f.clock;
+  limits.limit_ns = 10'000'000'000;
+  limits.comes_to = [&](const model::PodPtr&) { f.clock.advance(std::chrono::seconds(1)); };
+  const GroupOutcome outcome = f.plan(9, 2, limits);  // nine turns, two for permit: no time is left
+  EXPECT_EQ(outcome.kind, GroupOutcome::Kind::placed);
+  EXPECT_EQ(searches, 0);
+  const Lines said = f.said_of(outcome);
+  EXPECT_EQ(Lines(said.begin(), said.begin() + 3),
+            (Lines{"on n1", "on n2", "0/2 nodes are available: 2 node(s) were full."}));
 }
 
 }  // namespace
