@@ -27,9 +27,15 @@ class ClaimMetrics {
         define(BERTH_METRIC_GAUGE, "kept_searches_bytes",
                "Memory of the allocations that are kept for claims of the same shape, at most 64 MiB per profile", {}),
         {});
+    selector_bytes_ = metrics_.series(
+        define(BERTH_METRIC_GAUGE, "compiled_selectors_bytes",
+               "Memory of the compiled selectors of devices, as large as their patterns may grow, at most 16 MiB", {}),
+        {});
   }
   /// Of what is kept of searches.
   void set_kept_bytes(std::size_t bytes) const { metrics_.record(kept_bytes_, static_cast<double>(bytes)); }
+  /// Of the cache of compiled selectors.
+  void set_selector_bytes(std::size_t bytes) const { metrics_.record(selector_bytes_, static_cast<double>(bytes)); }
   void count_creation(bool is_good) const { metrics_.record(is_good ? created_ : failed_, 1); }
   /// A wait for binding conditions has ended, for a device of that driver. `status`: success, failure, timeout, error.
   void count_wait(std::string_view driver, std::string_view status, double wait_seconds, bool has_conditions) const {
@@ -66,7 +72,7 @@ class ClaimMetrics {
   }
 
   berth::Metrics metrics_;
-  std::uint32_t created_ = 0, failed_ = 0, awaited_ = 0, wait_seconds_ = 0, kept_bytes_ = 0;
+  std::uint32_t created_ = 0, failed_ = 0, awaited_ = 0, wait_seconds_ = 0, kept_bytes_ = 0, selector_bytes_ = 0;
 };
 
 }  // namespace dynamic_resources

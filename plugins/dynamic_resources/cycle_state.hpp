@@ -2,6 +2,7 @@
 /// What one attempt knows: made in pre-filter, written by filter (each node its own record), read by all later points.
 #pragma once
 #include <atomic>
+#include <mutex>
 
 #include "device_cluster.hpp"
 #include "go_quote.hpp"
@@ -37,6 +38,9 @@ struct CycleState {
   std::vector<std::shared_ptr<const dra::Allocation>> by_slot;  ///< what filter found
   std::unique_ptr<std::atomic<bool>[]> unavailable;             ///< by claim: on some node that is otherwise good
   std::atomic<std::uint64_t> search_steps{0};                   ///< of all nodes together, as the allocator counts
+  std::once_flag named_once;
+  std::vector<std::shared_ptr<const dra::PreparedClaim>> named;  ///< `wanted` by its own names, once an error needs them
+  std::atomic<std::uint64_t> selector_steps{0};                 ///< of all nodes together, of selectors that were evaluated
   bool scores = false;                                          ///< some request has alternatives
   std::int64_t score_of_allocated = 0;                          ///< of the claims that were allocated before
   std::unique_ptr<ExtendedState> extended;                      ///< null: devices stand for none of the pod's resources

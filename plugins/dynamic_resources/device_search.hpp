@@ -36,6 +36,7 @@ class DeviceSearch {
   static constexpr std::int64_t k_timeout_ns_max = std::int64_t{1} << 58;  // 9 years
   static constexpr std::uint64_t k_searches_max = 3;  // of as long as one node may take, in an attempt
   static constexpr std::uint64_t k_diagnosis_steps_max = 200'000;
+  static constexpr std::uint64_t k_diagnosis_selector_steps_max = 2'000'000;
 
   dra::Outcome search(CycleState& state, std::span<const std::shared_ptr<const dra::PreparedClaim>> claims,
                       const NodeFacts::Entry& facts, std::int64_t deadline_ns) const;

@@ -204,6 +204,7 @@ class DynamicResources {
     if (!specs.empty()) {
       state.shape = search_.shape_of(specs, state.wanted);
       state.shape->prepare(cycle.slot_count());
+      binding_.metrics.set_selector_bytes(cluster_->programs().bytes());
     }
     state.by_slot.resize(cycle.slot_count());
     state.unavailable = std::make_unique<std::atomic<bool>[]>(state.claims.size());

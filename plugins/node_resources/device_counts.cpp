@@ -27,8 +27,11 @@ DeviceCounts::DeviceCounts(Setup& setup, const std::vector<WeightedResource>& re
 bool DeviceCounts::refresh(std::uint32_t slot_count) {
   facts_.prepare(slot_count);
   cluster_.refresh();
-  if (version_ == cluster_.version()) return false;
+  if (version_ == cluster_.version() && !is_unfinished_) return false;
   version_ = cluster_.version();
+  // What is known by now takes none of them the next time.
+  steps_left_ = dra::k_selector_steps_max;
+  is_unfinished_ = false;
   const dynamic_resources::DeviceSnapshot devices = cluster_.snapshot();
   for (Resource& each : resources_) {
     each.device_class = each.name.empty() ? nullptr : cluster_.extended_class(each.name);
@@ -43,8 +46,9 @@ void DeviceCounts::recount(Resource& resource, const dynamic_resources::DeviceSn
   resource.elsewhere.clear();
   if (resource.device_class == nullptr) return;
   std::vector<std::shared_ptr<const cel::Program>> selectors;  // null: one that does not compile
+  dra::SelectorBudget budget;
   for (const std::optional<std::string>& text : resource.device_class->device_class.selectors)
-    selectors.push_back(text ? cluster_.programs().get(*text).program : nullptr);
+    selectors.push_back(text ? budget.prepare(*text, cluster_.programs()).program : nullptr);
   for (const auto& slice : devices.inventory->all()) {
     const std::string& node = slice->object().nodes.node_name;
     (node.empty() ? resource.elsewhere : resource.on_node[node]).push_back(resource.slices.size());
@@ -62,13 +66,16 @@ DeviceCounts::SliceCount DeviceCounts::count(const std::shared_ptr<const dra::Pr
       std::uint8_t known = dra::DeviceContent::unknown;
       if (selector != nullptr) known = device.content->verdict(selector->serial());
       if (selector != nullptr && known == dra::DeviceContent::unknown) {
-        const cel::Outcome outcome = evaluator_.evaluate(*selector, device.content->device(), {});
-        if (outcome.verdict != cel::Verdict::error) {
-          known = outcome.verdict == cel::Verdict::yes ? dra::DeviceContent::yes : dra::DeviceContent::no;
-          device.content->remember(selector->serial(), known);
+        if (steps_left_ == 0) {
+          is_unfinished_ = true;
+        } else {
+          const cel::Outcome outcome = evaluator_.evaluate(*selector, device.content->device(), {});
+          steps_left_ -= std::min(steps_left_, outcome.steps);
+          known = dra::DeviceContent::verdict_of(outcome);
+          if (known != dra::DeviceContent::unknown) device.content->remember(selector->serial(), known);
         }
       }
-      made.fails = made.fails || known == dra::DeviceContent::unknown;
+      made.fails = made.fails || (known != dra::DeviceContent::yes && known != dra::DeviceContent::no);
       suits = suits && known == dra::DeviceContent::yes;
       if (!suits) break;
     }

@@ -69,6 +69,8 @@ class DeviceCounts {
   std::vector<Resource> resources_;  // as configured; those without a class included
   std::uint64_t version_ = 0;
   cel::Evaluator evaluator_;
+  std::uint64_t steps_left_ = 0;  // of selectors, until the next refresh
+  bool is_unfinished_ = false;    // some device was not judged for want of steps
 };
 
 }  // namespace berth::node_resources

@@ -269,6 +269,85 @@ TEST(Allocator, EvaluatesASelectorOnceForDevicesThatLookTheSame) {
   EXPECT_NE(content(0, 0), content(2, 0)) << "another driver";
 }
 
+// Before, 85 matches of 0.6 s each for every device and attempt.
+TEST(Allocator, RemembersThatASelectorTakesTooManySteps) {
+  Scene scene;
+  std::vector<Device> devices(3, device_named("x"));
+  for (std::size_t i = 0; i < devices.size(); ++i) devices[i].name = "d" + std::to_string(i);
+  scene.add(slice_on("n1", "a", "p", devices));
+  Request request = request_of("r", "a");
+  request.exactly->selectors.push_back("!'" + std::string(7900, 'a') + "'.matches('((a?){9}){99}((a?){9}){99}b')");
+  const Outcome first = scene.allocate({claim_of({request})});
+  EXPECT_EQ(first.kind, Outcome::Kind::failed);
+  EXPECT_NE(first.error.find("selector #0: CEL runtime error: evaluation takes more steps than allowed"),
+            std::string::npos)
+      << first.error;
+  EXPECT_GE(first.selector_steps, cel::Limits().steps) << "up to the limit once";
+  EXPECT_LE(first.selector_steps, cel::Limits().steps + 10'000);
+  const Outcome again = scene.allocate({claim_of({request})});
+  EXPECT_EQ(again.error, first.error);
+  EXPECT_LE(again.selector_steps, 100u) << "that of the class";
+}
+
+TEST(Allocator, ComesFurtherWithEachAttemptThatHadTooFewSteps) {
+  Scene scene;
+  std::vector<Device> devices(20, device_named("x"));
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    devices[i].name = "d" + std::to_string(i);
+    devices[i].attributes.push_back({"index", cel::Attribute::Type::integer, static_cast<std::int64_t>(i), {}});
+  }
+  scene.add(slice_on("n1", "a", "p", devices));
+  Request request = request_of("r", "a");
+  request.exactly->selectors.push_back("lists.range(100).exists(x, x == 19 && x == device.attributes['a'].index)");
+  Limits limits;
+  limits.selector_steps_max = 10'000;
+  Outcome outcome = scene.allocate({claim_of({request})}, limits);
+  EXPECT_EQ(outcome.kind, Outcome::Kind::failed);
+  EXPECT_NE(outcome.error.find("too expensive: the selectors of the pod take more steps than an attempt may"),
+            std::string::npos)
+      << outcome.error;
+  int attempts = 1;
+  for (; outcome.kind == Outcome::Kind::failed && attempts < 20; ++attempts)
+    outcome = scene.allocate({claim_of({request})}, limits);
+  EXPECT_EQ(outcome.kind, Outcome::Kind::allocated) << outcome.error;
+  EXPECT_GT(attempts, 2);
+}
+
+TEST(Allocator, SelectorsOfAPodHaveABudgetOfMemory) {
+  Scene scene;
+  scene.add(slice_on("n1", "a", "p", {device_named("d")}));
+  std::vector<Request> requests;
+  for (int i = 0; i < 24; ++i) {
+    std::string selector = "true";
+    for (int k = 0; k < 100; ++k)
+      selector += " && !device.driver.matches('a" + std::to_string(i) + "-" + std::to_string(k) + "')";
+    requests.push_back(request_of("r" + std::to_string(i), "a"));
+    requests.back().exactly->selectors.push_back(selector);
+  }
+  SelectorBudget budget;
+  const PreparedClaim claim(std::make_shared<Claim>(claim_of(requests)),
+                            [&](std::string_view name) { return scene.find_class(name); }, scene.programs, budget);
+  EXPECT_LT(budget.bytes, SelectorBudget::k_bytes_max + (std::size_t{6} << 20)) << "one more may not fit";
+  EXPECT_NE(claim.queries()[0].selectors[0].program, nullptr);
+  EXPECT_EQ(claim.queries()[23].selectors[0].program, nullptr);
+  EXPECT_EQ(claim.queries()[23].selectors[0].compile_error,
+            "too expensive: the selectors of the pod need more than 16 MiB of memory");
+}
+
+TEST(Allocator, SelectorsOfAPodHaveABudgetOfSteps) {
+  Scene scene;
+  Request request = request_of("r", "a");
+  for (int i = 0; i < 200; ++i)
+    request.exactly->selectors.push_back("device.driver.matches(r'\\pL{89}" + std::to_string(i) + "')");
+  SelectorBudget budget;
+  const PreparedClaim claim(std::make_shared<Claim>(claim_of({request})),
+                            [&](std::string_view name) { return scene.find_class(name); }, scene.programs, budget);
+  EXPECT_LT(budget.steps, SelectorBudget::k_steps_max + cel::Limits().steps);
+  EXPECT_NE(claim.queries()[0].selectors[0].compile_error, claim.queries()[0].selectors[199].compile_error);
+  EXPECT_EQ(claim.queries()[0].selectors[199].compile_error,
+            "too expensive: compiling the selectors of the pod takes more than 25000000 steps");
+}
+
 TEST(Allocator, JudgesNodesOnSeveralThreads) {
   Scene scene;
   Device partition = device_named("part");

@@ -365,7 +365,9 @@ std::string compare_with_recording(const RecordedCase& recorded) {
   };
   cel::ProgramCache programs;
   std::vector<std::shared_ptr<const PreparedClaim>> claims;
-  for (const auto& claim : recorded.claims) claims.push_back(std::make_shared<PreparedClaim>(claim, classes, programs));
+  SelectorBudget budget;
+  for (const auto& claim : recorded.claims)
+    claims.push_back(std::make_shared<PreparedClaim>(claim, classes, programs, budget));
   Workspace workspace;
   const Outcome outcome = Allocator(state).allocate(Inventory(slices).gather(recorded.node), claims, {}, workspace);
   std::optional<std::vector<ClaimAllocation>> results;

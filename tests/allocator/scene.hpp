@@ -31,9 +31,10 @@ struct Scene {
         DeviceClass{std::string(name), {"device.driver == \"" + std::string(name) + '"'}, {}});
   }
   std::shared_ptr<const PreparedClaim> prepare(Claim claim) {
+    SelectorBudget budget;
     return std::make_shared<PreparedClaim>(
         std::make_shared<Claim>(std::move(claim)), [this](std::string_view name) { return find_class(name); },
-        programs);
+        programs, budget);
   }
   Outcome allocate(const std::vector<Claim>& claims, const Limits& limits = {}, const Node& node = {"n1", {}}) {
     std::vector<std::shared_ptr<const PreparedClaim>> prepared;

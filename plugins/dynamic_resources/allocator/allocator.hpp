@@ -33,6 +33,9 @@ inline constexpr std::int64_t k_claim_devices_max = 32;
 inline constexpr std::size_t k_claims_max = 128;
 inline constexpr std::size_t k_requests_max = 1024;
 
+/// Of all nodes of an attempt together, as Limits::selector_steps_max counts: half a second.
+inline constexpr std::uint64_t k_selector_steps_max = 75'000'000;
+
 /// When to give up. The library has no clock: the caller is asked.
 struct Limits {
   enum class Stop : std::uint8_t { go_on, deadline_exceeded, cancelled };
@@ -42,6 +45,9 @@ struct Limits {
   /// Looks at a device, attempts to place one, beginnings of a request; some ten nanoseconds each. Bounds a search where
   /// `stop` reads a clock that stands still, as in a simulation.
   std::uint64_t steps_max = 500'000'000;
+  /// Of selectors that are evaluated, as cel::Limits::steps counts; one more evaluation may be under way. What is known of a
+  /// device takes none.
+  std::uint64_t selector_steps_max = k_selector_steps_max;
 };
 
 /// A device for a request.
@@ -128,7 +134,8 @@ struct Outcome {
   Kind kind = Kind::no_solution;
   std::string error;  ///< unless allocated or no solution
   std::shared_ptr<const Allocation> allocation;
-  std::uint64_t steps = 0;  ///< what it cost, as Limits::steps_max counts
+  std::uint64_t steps = 0;           ///< what it cost, as Limits::steps_max counts
+  std::uint64_t selector_steps = 0;  ///< likewise, as Limits::selector_steps_max counts
 };
 
 /// Of how many devices of a node something is true, in words: "claim shop/c, request r: in use". 0: it is about the node.

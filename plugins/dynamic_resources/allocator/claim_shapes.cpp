@@ -88,10 +88,11 @@ std::shared_ptr<ClaimShape> ClaimShapes::get(const std::vector<std::string_view>
   };
   std::vector<std::shared_ptr<const PreparedClaim>> prepared;
   prepared.reserve(claims.size());
-  for (const auto& claim : claims) prepared.push_back(std::make_shared<PreparedClaim>(claim, noted, programs));
-  // The texts once here, and about as much three times in what is read from them.
+  SelectorBudget budget;
+  for (const auto& claim : claims) prepared.push_back(std::make_shared<PreparedClaim>(claim, noted, programs, budget));
+  // The texts once here, and about as much three times in what is read from them; the programs.
   auto shape = std::make_shared<ClaimShape>(std::move(prepared), std::move(used), use_, bytes_max_,
-                                            k_shape_bytes + 4 * key.size());
+                                            k_shape_bytes + 4 * key.size() + budget.bytes);
   if (bytes_max_ == 0 || key.size() > k_key_bytes_max) return shape;
   const std::lock_guard lock(mutex_);
   if (by_key_.contains(key)) return shape;  // another thread was faster

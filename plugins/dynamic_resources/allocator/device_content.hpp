@@ -16,10 +16,21 @@ namespace berth::dra {
 /// Threads: any.
 class DeviceContent {
  public:
-  enum : std::uint8_t { unknown, yes, no };
+  /// From `stopped` on: given up on, for the cel::Stop that is added, and it would be again.
+  enum : std::uint8_t { unknown, yes, no, stopped };
 
   explicit DeviceContent(cel::Device device) : device_(std::move(device)) {}
   const cel::Device& device() const { return device_; }
+  /// What may be kept of an outcome; unknown: nothing.
+  static std::uint8_t verdict_of(const cel::Outcome& outcome) {
+    if (outcome.verdict == cel::Verdict::yes) return yes;
+    if (outcome.verdict == cel::Verdict::no) return no;
+    const bool is_repeatable = outcome.stop == cel::Stop::cost || outcome.stop == cel::Stop::steps ||
+                               outcome.stop == cel::Stop::memory;
+    if (!is_repeatable) return unknown;
+    return static_cast<std::uint8_t>(stopped + static_cast<std::uint8_t>(outcome.stop));
+  }
+  static cel::Stop stop_of(std::uint8_t verdict) { return static_cast<cel::Stop>(verdict - stopped); }
   /// Of the last 32 selectors, by serial of the program.
   std::uint8_t verdict(std::uint64_t program_serial) const {
     const std::lock_guard lock(mutex_);

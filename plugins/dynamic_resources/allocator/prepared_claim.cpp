@@ -7,16 +7,11 @@ namespace berth::dra {
 namespace {
 
 std::vector<PreparedSelector> compiled(const std::vector<std::optional<std::string>>& selectors,
-                                       cel::ProgramCache& programs) {
+                                       cel::ProgramCache& programs, SelectorBudget& budget) {
   std::vector<PreparedSelector> made;
-  for (const auto& selector : selectors) {
-    if (!selector) {
-      made.push_back({nullptr, "CEL expression empty (unsupported selector type?)"});
-      continue;
-    }
-    cel::Compiled result = programs.get(*selector);
-    made.push_back({result.program, result.program == nullptr ? result.error.text() : std::string()});
-  }
+  for (const auto& selector : selectors)
+    made.push_back(selector ? budget.prepare(*selector, programs)
+                            : PreparedSelector{nullptr, "CEL expression empty (unsupported selector type?)"});
   return made;
 }
 
@@ -28,8 +23,28 @@ bool is_about(const Constraint& constraint, const std::string& request, const st
 
 }  // namespace
 
+PreparedSelector SelectorBudget::prepare(const std::string& text, cel::ProgramCache& cache) {
+  static const std::string k_too_slow =
+      "too expensive: compiling the selectors of the pod takes more than " + std::to_string(k_steps_max) + " steps";
+  static const std::string k_too_large =
+      "too expensive: the selectors of the pod need more than " + std::to_string(k_bytes_max >> 20) + " MiB of memory";
+  if (steps >= k_steps_max) return {nullptr, k_too_slow};
+  if (bytes >= k_bytes_max) return {nullptr, k_too_large};
+  if (const auto known = programs.find(text); known != programs.end()) return {known->second, {}};
+  cel::Compiled result = cache.get(text);
+  if (result.program == nullptr) {
+    steps += result.steps;
+    return {nullptr, result.error.text()};
+  }
+  steps += result.steps;
+  bytes += result.program->bytes();
+  if (bytes >= k_bytes_max) return {nullptr, k_too_large};
+  programs.emplace(result.program->text(), result.program);
+  return {std::move(result.program), {}};
+}
+
 PreparedClaim::PreparedClaim(std::shared_ptr<const Claim> claim, const ClassLookup& classes,
-                             cel::ProgramCache& programs)
+                             cel::ProgramCache& programs, SelectorBudget& budget)
     : claim_(std::move(claim)),
       name_(claim_->claim_namespace.empty() ? claim_->name : claim_->claim_namespace + '/' + claim_->name) {
   static const DeviceRequest k_none;
@@ -46,10 +61,10 @@ PreparedClaim::PreparedClaim(std::shared_ptr<const Claim> claim, const ClassLook
     const auto first = static_cast<std::uint32_t>(queries_.size());
     if (request.first_available.empty()) {
       const DeviceRequest& wanted = request.exactly ? *request.exactly : k_none;
-      queries_.push_back(read_query(wanted, at, false, classes, programs));
+      queries_.push_back(read_query(wanted, at, false, classes, programs, budget));
     }
     for (const DeviceRequest& sub : request.first_available)
-      queries_.push_back(read_query(sub, at, true, classes, programs));
+      queries_.push_back(read_query(sub, at, true, classes, programs, budget));
     requests_.push_back({first, static_cast<std::uint32_t>(queries_.size()) - first, !request.first_available.empty()});
   }
   read_constraints();
@@ -61,7 +76,7 @@ std::string PreparedClaim::result_name(const Query& query) const {
 }
 
 std::shared_ptr<const PreparedClass> PreparedClaim::class_of(const std::string& name, const ClassLookup& classes,
-                                                             cel::ProgramCache& programs) {
+                                                             cel::ProgramCache& programs, SelectorBudget& budget) {
   for (const auto& known : classes_)
     if (known->name == name) return known;
   const std::shared_ptr<const DeviceClass> found = classes(name);
@@ -69,13 +84,13 @@ std::shared_ptr<const PreparedClass> PreparedClaim::class_of(const std::string& 
   auto made = std::make_shared<PreparedClass>();
   made->name = name;
   made->config = found->config;
-  made->selectors = compiled(found->selectors, programs);
+  made->selectors = compiled(found->selectors, programs, budget);
   classes_.push_back(made);
   return made;
 }
 
 Query PreparedClaim::read_query(const DeviceRequest& wanted, std::uint32_t request, bool is_sub,
-                                const ClassLookup& classes, cel::ProgramCache& programs) {
+                                const ClassLookup& classes, cel::ProgramCache& programs, SelectorBudget& budget) {
   Query query;
   query.object = &wanted;
   query.request = request;
@@ -91,7 +106,7 @@ Query PreparedClaim::read_query(const DeviceRequest& wanted, std::uint32_t reque
     query.error = where + ": missing device class name (unsupported request type?)";
     return query;
   }
-  query.device_class = class_of(wanted.class_name, classes, programs);
+  query.device_class = class_of(wanted.class_name, classes, programs, budget);
   if (query.device_class == nullptr) {
     query.error = where + ": could not retrieve device class " + wanted.class_name +
                   ": deviceclass.resource.k8s.io \"" + wanted.class_name + "\" not found";
@@ -107,7 +122,7 @@ Query PreparedClaim::read_query(const DeviceRequest& wanted, std::uint32_t reque
     return query;
   }
   query.count = wanted.count;
-  query.selectors = compiled(wanted.selectors, programs);
+  query.selectors = compiled(wanted.selectors, programs, budget);
   for (const NamedAmount& entry : wanted.capacity) {
     const AmountRead read = read_amount(entry.amount);
     if (!read.error.empty()) {

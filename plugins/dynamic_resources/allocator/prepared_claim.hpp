@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <berth/cel/cel.hpp>
@@ -19,6 +20,19 @@ namespace berth::dra {
 struct PreparedSelector {
   std::shared_ptr<const cel::Program> program;
   std::string compile_error;
+};
+
+/// What the selectors of a pod's claims and of the classes that they name may take together. Each program counts once.
+struct SelectorBudget {
+  static constexpr std::size_t k_bytes_max = std::size_t{16} << 20;
+  static constexpr std::uint64_t k_steps_max = 25'000'000;  ///< of compiling; a tenth of a second
+
+  std::size_t bytes = 0;
+  std::uint64_t steps = 0;
+  std::unordered_map<std::string_view, std::shared_ptr<const cel::Program>> programs;  ///< that were counted, by text
+
+  /// The compiled selector, or why there is none. What has no room is not compiled, or not kept.
+  PreparedSelector prepare(const std::string& text, cel::ProgramCache& cache);
 };
 
 struct WantedAmount {
@@ -69,7 +83,8 @@ class PreparedClaim {
   };
 
   /// `programs` compiles the selectors; any thread may prepare with one cache at the same time.
-  PreparedClaim(std::shared_ptr<const Claim> claim, const ClassLookup& classes, cel::ProgramCache& programs);
+  PreparedClaim(std::shared_ptr<const Claim> claim, const ClassLookup& classes, cel::ProgramCache& programs,
+                SelectorBudget& budget);
 
   const Claim& object() const { return *claim_; }
   /// `namespace/name`
@@ -84,9 +99,9 @@ class PreparedClaim {
 
  private:
   Query read_query(const DeviceRequest& wanted, std::uint32_t request, bool is_sub, const ClassLookup& classes,
-                   cel::ProgramCache& programs);
+                   cel::ProgramCache& programs, SelectorBudget& budget);
   std::shared_ptr<const PreparedClass> class_of(const std::string& name, const ClassLookup& classes,
-                                                cel::ProgramCache& programs);
+                                                cel::ProgramCache& programs, SelectorBudget& budget);
   void read_constraints();
 
   std::shared_ptr<const Claim> claim_;

@@ -109,6 +109,7 @@ Search::Search(const std::shared_ptr<const NodePools>& pools,
 Outcome Search::run() {
   Outcome outcome = search();
   outcome.steps = steps_ + looks_;
+  outcome.selector_steps = selector_steps_;
   return outcome;
 }
 
@@ -413,6 +414,12 @@ std::optional<bool> Search::judge(QueryState& query, std::uint32_t position) {
     std::uint8_t known = verdict.load(std::memory_order_relaxed);
     if (known == VerdictRow::unknown) known = pooled.device->content->verdict(selector.program->serial());
     if (known == VerdictRow::unknown) {
+      if (selector_steps_ >= limits_.selector_steps_max) {
+        fail(Outcome::Kind::failed,
+             wrong("runtime", "too expensive: the selectors of the pod take more steps than an attempt may, " +
+                                  std::to_string(k_selector_steps_max)));
+        return std::nullopt;
+      }
       StopQuestion question{&limits_, &stopped_};
       cel::Limits bounds;
       if (limits_.stop != nullptr) {
@@ -420,18 +427,23 @@ std::optional<bool> Search::judge(QueryState& query, std::uint32_t position) {
         bounds.context = &question;
       }
       const cel::Outcome outcome = evaluator_.evaluate(*selector.program, pooled.device->content->device(), bounds);
+      selector_steps_ += outcome.steps;
       if (outcome.verdict == cel::Verdict::error && stopped_ != Limits::Stop::go_on) {
         fail(kind_of(stopped_), wrong("runtime", std::string(outcome.error) + ": " + std::string(cause_of(stopped_))));
         return std::nullopt;
       }
-      if (outcome.verdict == cel::Verdict::error) {
+      known = DeviceContent::verdict_of(outcome);
+      if (known == VerdictRow::unknown) {
         fail(Outcome::Kind::failed, wrong("runtime", outcome.error));
         return std::nullopt;
       }
-      known = outcome.verdict == cel::Verdict::yes ? VerdictRow::yes : VerdictRow::no;
       pooled.device->content->remember(selector.program->serial(), known);
     }
     verdict.store(known, std::memory_order_relaxed);
+    if (known >= VerdictRow::stopped) {
+      fail(Outcome::Kind::failed, wrong("runtime", cel::text_of(DeviceContent::stop_of(known))));
+      return std::nullopt;
+    }
     if (known != VerdictRow::no) continue;
     refusing_selector_ = i;
     return false;

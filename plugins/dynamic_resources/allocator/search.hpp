@@ -109,6 +109,7 @@ class Search {
   CounterTables& tables_;
   const Limits& limits_;
   cel::Evaluator& evaluator_;
+  std::uint64_t selector_steps_ = 0;
 
   std::vector<PooledDevice> devices_;
   std::vector<QueryState> queries_;

@@ -60,10 +60,13 @@ class Arena {
 
   bool exhausted() const { return exhausted_; }
   std::size_t used() const { return used_; }
+  /// What it has of the heap, which is what was asked for in whole chunks.
+  std::size_t held() const { return held_; }
 
   /// Takes all pieces back and keeps the first chunk for the next use.
   void reset() {
     if (chunks_.size() > 1) chunks_.resize(1);
+    held_ = chunks_.empty() ? 0 : chunk_bytes_;
     next_ = chunks_.empty() ? nullptr : chunks_.front().get();
     left_ = chunks_.empty() ? 0 : chunk_bytes_;
     used_ = 0;
@@ -74,8 +77,12 @@ class Arena {
   void grow(std::size_t bytes) {
     // The first chunk has the usual size, so that reset() knows how much is left in it.
     const std::size_t size = std::max(bytes, chunk_bytes_);
-    if (chunks_.empty() && size > chunk_bytes_) chunks_.push_back(std::make_unique_for_overwrite<char[]>(chunk_bytes_));
+    if (chunks_.empty() && size > chunk_bytes_) {
+      chunks_.push_back(std::make_unique_for_overwrite<char[]>(chunk_bytes_));
+      held_ += chunk_bytes_;
+    }
     chunks_.push_back(std::make_unique_for_overwrite<char[]>(size));
+    held_ += size;
     next_ = chunks_.back().get();
     left_ = size;
   }
@@ -84,6 +91,7 @@ class Arena {
   char* next_ = nullptr;
   std::size_t left_ = 0;
   std::size_t used_ = 0;
+  std::size_t held_ = 0;
   std::size_t bytes_max_;
   std::size_t chunk_bytes_;
   bool exhausted_ = false;

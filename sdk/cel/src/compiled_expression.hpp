@@ -14,7 +14,8 @@
 
 namespace berth::cel {
 
-inline constexpr std::size_t k_program_bytes_max = 16 * 1024 * 1024;
+inline constexpr std::size_t k_program_bytes_max = 8 * 1024 * 1024;
+inline constexpr std::size_t k_program_regex_bytes_max = 4 * 1024 * 1024;
 
 struct CompiledExpression {
   std::string text;
@@ -22,7 +23,17 @@ struct CompiledExpression {
   Arena arena{k_program_bytes_max};
   Tree tree;
   Checked checked;
-  std::vector<std::unique_ptr<re2::RE2>> regexes;
+  /// Literal patterns, each once.
+  struct LiteralRegex {
+    std::string_view pattern;
+    std::unique_ptr<re2::RE2> regex;
+  };
+  std::vector<LiteralRegex> regexes;
+  std::size_t regex_bytes = 0;
+  std::uint64_t steps = 0;  ///< that compiling took
+
+  /// About how much memory it takes, its patterns included.
+  std::size_t bytes() const;
 };
 
 struct DeviceData {

@@ -20,6 +20,8 @@ bool contains(const std::string_view (&names)[N], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
+constexpr std::string_view k_too_many_steps = "program instantiation failed: compiling takes more steps than allowed";
+
 class Folding {
  public:
   explicit Folding(CompiledExpression& expression)
@@ -27,6 +29,8 @@ class Folding {
 
   SyntaxError run() {
     visit(*expression_.tree.root);
+    expression_.steps += evaluation_.steps();
+    if (error_.message.empty() && evaluation_.work().is_over()) error_.message = k_too_many_steps;
     return error_;
   }
 
@@ -38,6 +42,7 @@ class Folding {
   }
 
   void visit(Node& node) {
+    if (!error_.message.empty()) return;
     for (Node* operand : node.operands) visit(*operand);
     if (!error_.message.empty()) return;
     const bool all_constant =
@@ -142,17 +147,28 @@ class Folding {
     if (node.operands.size() < 2) return;
     const Node& pattern = *node.operands[1];
     if (!pattern.constant || !pattern.value.is(Kind::string)) return;
+    node.stops_at_error = true;
+    for (const auto& known : expression_.regexes)
+      if (known.pattern == pattern.value.text()) {
+        node.regex = known.regex.get();
+        return;
+      }
     std::string wrong;
-    auto regex = compile_regex(pattern.value.text(), wrong);
-    if (regex == nullptr) {
-      if (node.text == "matches")
+    CompiledRegex compiled = compile_regex(pattern.value.text(), evaluation_.work(), wrong);
+    if (compiled.regex == nullptr) {
+      if (evaluation_.work().is_over())
+        fail(node, k_too_many_steps);
+      else if (node.text == "matches")
         fail(pattern, "invalid matches argument");
       else
         fail(node, "program instantiation failed: " + wrong);
       return;
     }
-    node.stops_at_error = true;
-    node.regex = expression_.regexes.emplace_back(std::move(regex)).get();
+    expression_.regex_bytes += compiled.bytes;
+    if (expression_.regex_bytes > k_program_regex_bytes_max)
+      return fail(node, "program instantiation failed: the regular expressions need more memory than the 4 MiB allowed");
+    node.regex = compiled.regex.get();
+    expression_.regexes.push_back({pattern.value.text(), std::move(compiled.regex)});
   }
 
   /// A literal format with a literal list is checked by the types of the elements.

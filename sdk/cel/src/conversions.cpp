@@ -61,6 +61,7 @@ Value double_from_int(const Call& call) { return of_real(static_cast<double>(cal
 Value double_from_uint(const Call& call) { return of_real(static_cast<double>(call.args[0].uinteger)); }
 Value double_from_string(const Call& call) {
   std::string_view text = call.args[0].text();
+  if (!call.work.take(50 + 4 * std::uint64_t{text.size()})) return of_error(k_no_memory);
   const bool minus = !text.empty() && text[0] == '-';
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
   if (text.empty() || text[0] == '-' || text[0] == '+') return conversion_error(call, "double");

@@ -11,9 +11,9 @@ namespace berth::cel {
 namespace {
 
 constexpr std::size_t k_args_max = 6;
+// Most functions look at their texts once, some nanoseconds a byte.
+constexpr std::uint32_t k_bytes_of_step = 4;
 constexpr std::string_view k_memory_spent = "evaluation needs more than 64 MiB of memory";
-constexpr std::string_view k_panic = "internal error: runtime error: hash of unhashable type cel.Semver";
-constexpr std::string_view k_no_steps = "evaluation takes more steps than allowed";
 
 std::string text_of_key(const Value& key) {
   switch (key.kind) {
@@ -42,11 +42,30 @@ bool index_of(const Value& key, std::int64_t& index) {
 
 }  // namespace
 
+std::string_view text_of(Stop stop) {
+  switch (stop) {
+    case Stop::none:
+      break;
+    case Stop::cost:
+      return "operation cancelled: actual cost limit exceeded";
+    case Stop::steps:
+      return "evaluation takes more steps than allowed";
+    case Stop::memory:
+      return k_memory_spent;
+    case Stop::interrupted:
+      return "operation interrupted";
+    case Stop::panic:
+      return "internal error: runtime error: hash of unhashable type cel.Semver";
+  }
+  return {};
+}
+
 bool Evaluation::may_go_on() {
   if (!stopped_.empty()) return false;
-  if (arena_.exhausted()) return stop(k_memory_spent);
-  if (work_.panicked) return stop(k_panic);
-  if (work_.spent_all) return stop(k_no_steps);
+  if (work_.was_interrupted) return stop(Stop::interrupted);
+  if (arena_.exhausted()) return stop(Stop::memory);
+  if (work_.panicked) return stop(Stop::panic);
+  if (work_.spent_all) return stop(Stop::steps);
   return true;
 }
 
@@ -217,7 +236,7 @@ Value Evaluation::select_from(const Value& object, const Value& key, bool option
   switch (object.kind) {
     case Kind::map: {
       if (!is_hashable(key)) {
-        stop(k_panic);
+        stop(Stop::panic);
         return stopped_error();
       }
       if (const Value* found = find(*object.map, key, work_)) return *found;
@@ -266,6 +285,8 @@ bool Evaluation::is_present(const Value& object, const Value& key) {
 Value Evaluation::evaluate_logic(const Node& node) {
   const bool decides = node.kind == NodeKind::logic_or;
   Value failure;
+  // Operands that are constant cost nothing.
+  if (!work_.take(node.operands.size()) && !may_go_on()) return stopped_error();
   for (const Node* operand : node.operands) {
     const Value value = evaluate(*operand);
     if (!stopped_.empty()) return stopped_error();
@@ -308,9 +329,9 @@ Value Evaluation::run_call(const Node& node, Value* args) {
     args[i] = evaluate(*node.operands[i]);
     if (args[i].is_error() && !failure.is_error()) failure = args[i];
     if (failure.is_error() && node.stops_at_error && i + 1 < count) return stopped_.empty() ? failure : stopped_error();
-    if (args[i].is_text()) work_.take(args[i].size / 64);
+    if (args[i].is_text()) work_.take(args[i].size / k_bytes_of_step);
   }
-  if (!stopped_.empty()) return stopped_error();
+  if (!stopped_.empty() || (work_.is_over() && !may_go_on())) return stopped_error();
   const Value result = failure.is_error() ? failure : dispatch(node, args, count);
   if (work_.panicked && !may_go_on()) return stopped_error();
   if (!charge(call_cost(static_cast<CostRule>(node.cost_rule), args, count, result)) || !may_go_on())
@@ -345,7 +366,7 @@ Value Evaluation::evaluate_equality(const Node& node) {
   const bool short_text = args[0].is(Kind::string) && args[1].is(Kind::string) && args[0].size != 0 &&
                           args[1].size != 0 && (args[0].size <= 10 || args[1].size <= 10);
   const std::uint64_t cost = short_text ? 1 : call_cost(static_cast<CostRule>(node.cost_rule), args, 2, result);
-  return charge(cost) && (!work_.spent_all || may_go_on()) ? result : stopped_error();
+  return charge(cost) && (!work_.is_over() || may_go_on()) ? result : stopped_error();
 }
 
 /// A constant list is a hash set, upstream: costs nothing, but what cannot be hashed fails.
@@ -355,7 +376,7 @@ Value Evaluation::evaluate_membership(const Node& node) {
   const Value wanted = evaluate(*node.operands[0]);
   if (wanted.is_error()) return wanted;
   if (!is_hashable(wanted)) {
-    stop(k_panic);
+    stop(Stop::panic);
     return stopped_error();
   }
   for (std::uint32_t i = 0; i < list.size; ++i)
@@ -379,6 +400,7 @@ Value Evaluation::evaluate_or(const Node& node) {
 Value Evaluation::evaluate_list(const Node& node) {
   std::vector<Value> items;
   Value failure;
+  if (!work_.take(2 * node.operands.size()) && !may_go_on()) return stopped_error();
   for (std::size_t i = 0; i < node.operands.size() && !failure.is_error(); ++i) {
     Value item = evaluate(*node.operands[i]);
     if (node.optional_operands[i] && !item.is_error()) {
@@ -399,9 +421,10 @@ Value Evaluation::evaluate_list(const Node& node) {
 Value Evaluation::evaluate_map(const Node& node) {
   std::vector<MapEntry> entries;
   Value failure;
+  if (!work_.take(2 * node.operands.size()) && !may_go_on()) return stopped_error();
   for (std::size_t i = 0; i < node.operands.size() && !failure.is_error(); i += 2) {
     const Value key = evaluate(*node.operands[i]);
-    if (!is_hashable(key)) stop(k_panic);
+    if (!is_hashable(key)) stop(Stop::panic);
     Value value = key.is_error() ? key : evaluate(*node.operands[i + 1]);
     if (node.optional_operands[i / 2] && !value.is_error()) {
       if (!value.is(Kind::optional))

@@ -7,9 +7,16 @@ namespace berth::cel {
 
 class Evaluation {
  public:
+  /// A unit of cost is some twenty nanoseconds.
+  static constexpr std::uint64_t k_steps_of_cost = 4;
+
   /// `device` may be null while constants are folded.
   Evaluation(const Limits& limits, const DeviceData* device, Arena& arena, RegexCache& regexes, Value* slots)
-      : limits_(limits), device_(device), arena_(arena), regexes_(regexes), slots_(slots), work_{limits.steps} {}
+      : limits_(limits), device_(device), arena_(arena), regexes_(regexes), slots_(slots) {
+    work_.left = limits.steps;
+    work_.interrupted = limits.interrupted;
+    work_.context = limits.context;
+  }
 
   Value evaluate(const Node& node);
   /// Runs the overload that takes `args`, of which none is an error.
@@ -18,6 +25,10 @@ class Evaluation {
   std::uint64_t cost() const { return cost_; }
   /// Why the evaluation was given up; empty: it was not.
   std::string_view stopped() const { return stopped_; }
+  Stop stop_kind() const { return stop_; }
+  /// What it took, of its cost included.
+  std::uint64_t steps() const { return limits_.steps - work_.left + k_steps_of_cost * cost_; }
+  Work& work() { return work_; }
 
  private:
   /// What a chain of selections and indices has come to.
@@ -30,7 +41,7 @@ class Evaluation {
   bool charge(std::uint64_t cost) {
     if (!stopped_.empty()) return false;
     cost_ += cost;
-    return cost_ <= limits_.cost || stop("operation cancelled: actual cost limit exceeded");
+    return cost_ <= limits_.cost || stop(Stop::cost);
   }
   /// Several steps of one each.
   bool charge_steps(std::uint64_t steps) {
@@ -39,8 +50,10 @@ class Evaluation {
     while (good && steps-- != 0) good = charge(1);
     return good;
   }
-  bool stop(std::string_view why) {
-    if (stopped_.empty()) stopped_ = why;
+  bool stop(Stop why) {
+    if (!stopped_.empty()) return false;
+    stop_ = why;
+    stopped_ = text_of(why);
     return false;
   }
   Value stopped_error() const { return of_error(stopped_); }
@@ -100,7 +113,8 @@ class Evaluation {
   Work work_;
   std::uint64_t cost_ = 0;
   std::uint32_t iterations_ = 0;
-  std::string_view stopped_;
+  Stop stop_ = Stop::none;
+  std::string_view stopped_;  // text of stop_
 };
 
 /// Sorts `list` by `keys`, of the same size; an error if they have no order among each other.

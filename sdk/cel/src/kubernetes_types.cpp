@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Quantities and semantic versions (k8s.io/apiserver/pkg/cel/library).
+#include <algorithm>
+
 #include "berth/cel/quantity.hpp"
 #include "functions.hpp"
 #include "semver.hpp"
@@ -51,9 +53,15 @@ Value make_version(const Call& call) {
   return kept == nullptr ? of_error(k_no_memory) : of_object(Kind::semver, kept);
 }
 Value is_version(const Call& call) { return of_bool(!make_version(call).is_error()); }
-Value version_greater(const Call& call) { return of_bool(compare(version_at(call, 0), version_at(call, 1)) > 0); }
-Value version_less(const Call& call) { return of_bool(compare(version_at(call, 0), version_at(call, 1)) < 0); }
-Value version_compare(const Call& call) { return of_int(compare(version_at(call, 0), version_at(call, 1))); }
+int compared_versions(const Call& call) {
+  // The shorter of two decides how far they are read.
+  const std::uint64_t steps =
+      std::min(comparison_steps(version_at(call, 0)), comparison_steps(version_at(call, 1)));
+  return call.work.take(steps) ? compare(version_at(call, 0), version_at(call, 1)) : 0;
+}
+Value version_greater(const Call& call) { return of_bool(compared_versions(call) > 0); }
+Value version_less(const Call& call) { return of_bool(compared_versions(call) < 0); }
+Value version_compare(const Call& call) { return of_int(compared_versions(call)); }
 Value major_of(const Call& call) { return of_int(static_cast<std::int64_t>(version_at(call, 0).major)); }
 Value minor_of(const Call& call) { return of_int(static_cast<std::int64_t>(version_at(call, 0).minor)); }
 Value patch_of(const Call& call) { return of_int(static_cast<std::int64_t>(version_at(call, 0).patch)); }

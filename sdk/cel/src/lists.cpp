@@ -16,8 +16,17 @@ Value keep(const Call& call, const std::vector<Value>& values) {
   return call.work.take(values.size()) ? call.list_of(values) : of_error(k_no_memory);
 }
 
+/// Putting each item of a list next to another: texts are read.
+bool charge_orders(const Value& list, std::uint64_t times, Work& work) {
+  std::uint64_t steps = list.size;
+  for (std::uint32_t i = 0; i < list.size; ++i)
+    if (list.items[i].is_text()) steps += list.items[i].size / 32;
+  return work.take(steps * times);
+}
+
 Value is_sorted(const Call& call) {
   const Value list = call.args[0];
+  if (!charge_orders(list, 1, call.work)) return of_error(k_no_memory);
   for (std::uint32_t i = 1; i < list.size; ++i) {
     const int compared = order(list.items[i - 1], list.items[i]);
     if (compared == 2) return of_error(k_no_such_overload);
@@ -30,6 +39,7 @@ template <bool wants_greater>
 Value extreme(const Call& call) {
   const Value list = call.args[0];
   if (list.size == 0) return of_error(wants_greater ? "max called on empty list" : "min called on empty list");
+  if (!charge_orders(list, 1, call.work)) return of_error(k_no_memory);
   Value best = list.items[0];
   for (std::uint32_t i = 1; i < list.size; ++i) {
     const int compared = order(list.items[i], best);
@@ -43,6 +53,7 @@ Value extreme(const Call& call) {
 template <Kind kind>
 Value sum(const Call& call) {
   const Value list = call.args[0];
+  if (!call.work.take(std::uint64_t{list.size} * 4)) return of_error(k_no_memory);
   Value total = kind == Kind::real ? of_real(0) : kind == Kind::uinteger ? of_uint(0) : of_int(0, kind);
   const Function* plus = find_function("_+_");
   for (std::uint32_t i = 0; i < list.size; ++i) {
@@ -105,6 +116,7 @@ Value flatten_deep(const Call& call) { return flatten_to(call, call.args[1].inte
 Value sort(const Call& call) { return sorted_by(call.args[0], call.args[0], call); }
 
 Value reverse(const Call& call) {
+  if (!call.work.take(call.args[0].size)) return of_error(k_no_memory);
   std::vector<Value> items(call.args[0].items, call.args[0].items + call.args[0].size);
   std::reverse(items.begin(), items.end());
   return keep(call, items);
@@ -116,7 +128,7 @@ bool contains_equal(const std::vector<Value>& list, const Value& wanted, Work& w
 
 Value distinct(const Call& call) {
   std::vector<Value> items;
-  for (std::uint32_t i = 0; i < call.args[0].size && !call.work.spent_all; ++i)
+  for (std::uint32_t i = 0; i < call.args[0].size && !call.work.is_over(); ++i)
     if (!contains_equal(items, call.args[0].items[i], call.work)) items.push_back(call.args[0].items[i]);
   return keep(call, items);
 }
@@ -124,6 +136,7 @@ Value distinct(const Call& call) {
 Value range(const Call& call) {
   const std::int64_t size = std::max<std::int64_t>(call.args[0].integer, 0);
   // What is longer than this costs more than any expression may.
+  if (!call.work.take(static_cast<std::uint64_t>(size) / 4)) return of_error(k_no_memory);
   auto* items = size > 10'000'000 ? nullptr : call.arena.make_array<Value>(static_cast<std::size_t>(size));
   if (items == nullptr) return call.arena.allocate(k_evaluation_bytes_max + 1), of_error(k_no_memory);
   for (std::int64_t i = 0; i < size; ++i) items[i] = of_int(i);
@@ -131,7 +144,7 @@ Value range(const Call& call) {
 }
 
 bool has(const Value& list, const Value& wanted, Work& work) {
-  for (std::uint32_t i = 0; i < list.size && !work.spent_all; ++i)
+  for (std::uint32_t i = 0; i < list.size && !work.is_over(); ++i)
     if (equal(list.items[i], wanted, work).is_true()) return true;
   return false;
 }
@@ -145,7 +158,7 @@ Value sets_equivalent(const Call& call) {
   return of_bool(has_all(call.args[0], call.args[1], call.work) && has_all(call.args[1], call.args[0], call.work));
 }
 Value sets_intersects(const Call& call) {
-  for (std::uint32_t i = 0; i < call.args[0].size; ++i)
+  for (std::uint32_t i = 0; i < call.args[0].size && !call.work.is_over(); ++i)
     if (has(call.args[1], call.args[0].items[i], call.work)) return of_bool(true);
   return of_bool(false);
 }
@@ -203,13 +216,13 @@ constexpr FunctionRow k_list_rows[] = {
 
 Value sorted_by(const Value& list, const Value& keys, const Call& call) {
   if (list.size != keys.size) return of_error("number of keys and of elements differ");
+  if (!charge_orders(keys, 20, call.work)) return of_error(k_no_memory);
   std::vector<std::uint32_t> by_key(list.size);
   for (std::uint32_t i = 0; i < list.size; ++i) {
     by_key[i] = i;
     if (order(keys.items[0], keys.items[i]) == 2 || keys.items[i].kind != keys.items[0].kind)
       return of_error("list elements must have the same type");
   }
-  if (!call.work.take(std::uint64_t{list.size} * 16)) return of_error(k_no_memory);
   std::stable_sort(by_key.begin(), by_key.end(), [&](std::uint32_t left, std::uint32_t right) {
     return order(keys.items[left], keys.items[right]) == -1;
   });

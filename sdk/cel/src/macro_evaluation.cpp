@@ -42,7 +42,7 @@ class Evaluation::Loop {
 bool Evaluation::interrupted() {
   if (!may_go_on()) return true;
   if (++iterations_ % 100 == 0 && limits_.interrupted != nullptr && limits_.interrupted(limits_.context))
-    stop("operation interrupted");
+    stop(Stop::interrupted);
   return !stopped_.empty();
 }
 

@@ -185,6 +185,7 @@ Value named(const Call& call) {
 }
 
 Value validate(const Call& call) {
+  if (!call.work.take(50 + 2 * std::uint64_t{call.args[1].size})) return of_error(k_no_memory);
   const Texts wrong = k_formats[call.args[0].integer].check(call.args[1].text());
   if (wrong.empty()) return of_optional(nullptr);
   auto* items = call.arena.make_array<Value>(wrong.size());

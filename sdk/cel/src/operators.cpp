@@ -93,6 +93,7 @@ Value negate_bool(const Call& call) { return of_bool(!call.args[0].is_true()); }
 
 Value join_texts(const Call& call) {
   const std::string_view left = call.args[0].text(), right = call.args[1].text();
+  if (!call.work.take((left.size() + right.size()) / 16)) return of_error(k_no_memory);
   auto* place = static_cast<char*>(call.arena.allocate(left.size() + right.size()));
   if (place == nullptr) return of_error(k_no_memory);
   // An empty text may have no address, which memcpy() does not take.
@@ -103,8 +104,8 @@ Value join_texts(const Call& call) {
 Value join_lists(const Call& call) {
   const Value left = call.args[0], right = call.args[1];
   const std::size_t size = std::size_t{left.size} + right.size;
-  auto* items = call.arena.make_array<Value>(size);
-  if (items == nullptr || !call.work.take(size)) return of_error(k_no_memory);
+  auto* items = call.work.take(size) ? call.arena.make_array<Value>(size) : nullptr;
+  if (items == nullptr) return of_error(k_no_memory);
   std::copy_n(left.items, left.size, items);
   std::copy_n(right.items, right.size, items + left.size);
   return of_list(items, size);
@@ -133,7 +134,7 @@ Value timestamp_minus_timestamp(const Call& call) {
 }
 
 Value in_list(const Call& call) {
-  for (std::uint32_t i = 0; i < call.args[1].size && !call.work.spent_all; ++i)
+  for (std::uint32_t i = 0; i < call.args[1].size && !call.work.is_over(); ++i)
     if (equal(call.args[1].items[i], call.args[0], call.work).is_true()) return of_bool(true);
   return of_bool(false);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Patterns that are computed while evaluating, a few kept at a time.
+/// Compiled patterns: what they cost, and those that are computed while evaluating, of which a few are kept.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,8 +13,16 @@
 
 namespace berth::cel {
 
-/// Null if RE2 or Go refuse the pattern; `error` says why in Go's words.
-std::unique_ptr<re2::RE2> compile_regex(std::string_view pattern, std::string& error);
+struct CompiledRegex {
+  std::unique_ptr<re2::RE2> regex;
+  std::size_t bytes = 0;  ///< what it takes at most, however often it is matched
+};
+
+/// Null if RE2 or Go refuse the pattern; `error` says why in Go's words. Charged to `work` by the length of the pattern, its
+/// Unicode classes and the size of the program, some nanoseconds a step. A program of more than ten thousand instructions is
+/// refused, though Go would take it.
+CompiledRegex compile_regex(std::string_view pattern, Work& work, std::string& error);
+inline constexpr std::string_view k_no_steps_left = "no steps are left";
 
 /// What an evaluation is charged for does not depend on those before it: a pattern that is known costs as much as one that is
 /// new, once per evaluation, and again when so many others came between that an empty cache would have dropped it.
@@ -29,6 +37,7 @@ class RegexCache {
   struct Entry {
     std::string pattern;
     std::unique_ptr<re2::RE2> regex;
+    std::uint64_t steps = 0;    // to compile it
     std::uint64_t charged = 0;  // the order within this evaluation; 0: not yet
   };
   std::array<Entry, 4> entries_;

@@ -12,7 +12,19 @@ namespace berth::cel {
 namespace {
 
 constexpr std::size_t k_pattern_bytes_max = 64 * 1024;
-constexpr std::int64_t k_regex_memory = 4 << 20;
+constexpr std::size_t k_unicode_classes_max = 64;
+// What a program may take with its automaton. Most patterns need the least; each try is charged before it is made.
+struct Room {
+  std::size_t bytes;
+  std::uint64_t steps;
+};
+constexpr Room k_rooms[] = {{32 << 10, 5'000}, {128 << 10, 40'000}, {512 << 10, 100'000}};
+// Of a pattern as it was read, which RE2 keeps: per byte, and per Unicode class.
+constexpr std::size_t k_kept_per_byte = 128;
+constexpr std::size_t k_kept_per_class = 6'000;
+constexpr std::uint64_t k_steps_per_byte = 500;
+constexpr std::uint64_t k_steps_per_class = 15'000;
+constexpr std::uint64_t k_steps_per_instruction = 60;
 
 std::string_view go_text(re2::RE2::ErrorCode code) {
   switch (code) {
@@ -69,6 +81,17 @@ bool to_re2_syntax(std::string_view pattern, std::string& result) {
   return true;
 }
 
+/// `\p{Greek}` and the like, of which RE2 makes hundreds of ranges each.
+std::size_t unicode_classes(std::string_view pattern) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at + 1 < pattern.size(); ++at) {
+    if (pattern[at] != '\\') continue;
+    ++at;
+    count += pattern[at] == 'p' || pattern[at] == 'P';
+  }
+  return count;
+}
+
 /// The compiled pattern of a call: the literal's, or one that is computed. Null: `failure` is the answer.
 const re2::RE2* regex_of(const Call& call, std::string_view prefix, Value& failure) {
   if (call.regex != nullptr) return call.regex;
@@ -78,8 +101,11 @@ const re2::RE2* regex_of(const Call& call, std::string_view prefix, Value& failu
   return regex;
 }
 
-/// Matching takes a few steps per byte.
-bool charge(const Call& call) { return call.work.take(call.args[0].size / 2); }
+/// Matching takes, where RE2 cannot build an automaton of the pattern, a look at every instruction for every byte. False: it
+/// must not be done.
+bool charge(const Call& call, const re2::RE2& regex, std::size_t bytes, std::uint64_t times) {
+  return call.work.take(times * (bytes + 1) * static_cast<std::uint64_t>(std::max(regex.ProgramSize(), 1)));
+}
 
 re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -87,7 +113,7 @@ Value matches(const Call& call) {
   Value failure;
   const re2::RE2* regex = regex_of(call, "", failure);
   if (regex == nullptr) return failure;
-  charge(call);
+  if (!charge(call, *regex, call.args[0].size, 1)) return of_error(k_no_steps_left);
   return of_bool(re2::RE2::PartialMatch(piece(call.args[0].text()), *regex));
 }
 
@@ -95,7 +121,7 @@ Value find_first(const Call& call) {
   Value failure;
   const re2::RE2* regex = regex_of(call, "Illegal regex: ", failure);
   if (regex == nullptr) return failure;
-  charge(call);
+  if (!charge(call, *regex, call.args[0].size, 2)) return of_error(k_no_steps_left);
   const std::string_view text = call.args[0].text();
   re2::StringPiece found;
   if (!regex->Match(piece(text), 0, text.size(), re2::RE2::UNANCHORED, &found, 1)) return of_text("");
@@ -112,7 +138,7 @@ Value find_up_to(const Call& call, std::int64_t limit) {
   std::size_t end_before = std::string_view::npos;
   while (at <= text.size() && (limit < 0 || static_cast<std::int64_t>(found.size()) < limit)) {
     re2::StringPiece match;
-    if (!call.work.take(1 + (text.size() - at) / 8)) break;
+    if (!charge(call, *regex, text.size() - at, 2)) return of_error(k_no_steps_left);
     if (!regex->Match(piece(text), at, text.size(), re2::RE2::UNANCHORED, &match, 1)) break;
     const auto start = static_cast<std::size_t>(match.data() - text.data());
     const std::size_t end = start + match.size();
@@ -140,18 +166,31 @@ constexpr FunctionRow k_regex_rows[] = {
 
 }  // namespace
 
-std::unique_ptr<re2::RE2> compile_regex(std::string_view pattern, std::string& error) {
+CompiledRegex compile_regex(std::string_view pattern, Work& work, std::string& error) {
   error = "error parsing regexp: ";
   std::string rewritten;
-  if (pattern.size() > k_pattern_bytes_max) return error += "expression is too large", nullptr;
-  if (!to_re2_syntax(pattern, rewritten)) return error += "invalid escape sequence: `\\C`", nullptr;
+  const std::size_t classes = unicode_classes(pattern);
+  if (pattern.size() > k_pattern_bytes_max || classes > k_unicode_classes_max)
+    return error += "expression is too large", CompiledRegex{};
+  const std::uint64_t steps_of_reading = k_steps_per_byte * pattern.size() + k_steps_per_class * classes;
+  if (!to_re2_syntax(pattern, rewritten)) return error += "invalid escape sequence: `\\C`", CompiledRegex{};
   re2::RE2::Options options;
   options.set_log_errors(false);
-  options.set_max_mem(k_regex_memory);
-  auto regex = std::make_unique<re2::RE2>(piece(rewritten), options);
-  if (regex->ok()) return regex;
-  error.append(go_text(regex->error_code())).append(": `").append(regex->error_arg()).append("`");
-  return nullptr;
+  for (const Room& room : k_rooms) {
+    if (!work.take(room.steps + steps_of_reading)) return error = k_no_steps_left, CompiledRegex{};
+    options.set_max_mem(static_cast<std::int64_t>(room.bytes));
+    auto regex = std::make_unique<re2::RE2>(piece(rewritten), options);
+    if (regex->ok()) {
+      // Repetitions make programs larger than their patterns.
+      if (!work.take(k_steps_per_instruction * static_cast<std::uint64_t>(std::max(regex->ProgramSize(), 0))))
+        return error = k_no_steps_left, CompiledRegex{};
+      return {std::move(regex), room.bytes + k_kept_per_byte * pattern.size() + k_kept_per_class * classes};
+    }
+    if (regex->error_code() == re2::RE2::ErrorPatternTooLarge && &room != std::end(k_rooms) - 1) continue;
+    error.append(go_text(regex->error_code())).append(": `").append(regex->error_arg()).append("`");
+    break;
+  }
+  return {};
 }
 
 void RegexCache::start_evaluation() noexcept {
@@ -164,20 +203,21 @@ const re2::RE2* RegexCache::get(std::string_view pattern, Work& work, std::strin
     return entry.regex != nullptr && entry.pattern == pattern;
   });
   if (known != entries_.end() && known->charged != 0) return known->regex.get();
-  if (!work.take(20'000 + 500 * pattern.size())) return error = "no steps are left", nullptr;
   Entry* entry = known == entries_.end() ? nullptr : &*known;
-  if (entry == nullptr) {
-    auto regex = compile_regex(pattern, error);
-    if (regex == nullptr) return nullptr;
+  if (entry != nullptr) {
+    if (!work.take(entry->steps)) return error = k_no_steps_left, nullptr;
+  } else {
+    const std::uint64_t before = work.left;
+    auto compiled = compile_regex(pattern, work, error);
+    if (compiled.regex == nullptr) return nullptr;
     // Those that this evaluation has not used go first, then those that it began to use first.
     entry = &*std::min_element(entries_.begin(), entries_.end(),
                                [](const Entry& a, const Entry& b) { return a.charged < b.charged; });
     entry->pattern = std::string(pattern);
-    entry->regex = std::move(regex);
+    entry->regex = std::move(compiled.regex);
+    entry->steps = before - work.left;
   }
   entry->charged = ++last_charged_;
-  // Repetitions make programs larger than their patterns.
-  work.take(static_cast<std::uint64_t>(std::max(entry->regex->ProgramSize(), 0)) * 100);
   return entry->regex.get();
 }
 

@@ -21,5 +21,7 @@ struct SemverParsed {
 /// `normalize`: accepts `v1.2`, `01.2.3` and the like. Texts of the answer are pieces of `arena`, of `text` or literals.
 SemverParsed parse_semver(std::string_view text, bool normalize, Arena& arena);
 int compare(const Semver& left, const Semver& right);
+/// In steps: every part of the pre-release is looked at.
+inline std::uint64_t comparison_steps(const Semver& version) { return 1 + 2 * std::uint64_t{version.prerelease.size()}; }
 
 }  // namespace berth::cel

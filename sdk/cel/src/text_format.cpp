@@ -39,13 +39,20 @@ class Formatter {
       if (used == args.size) return wrong("index " + std::to_string(used) + " out of range");
       if (const std::string why = append_clause(pattern[at], args.items[used++], precision); !why.empty())
         return wrong(why);
-      if (text_.size() > k_result_bytes_max || !call_.work.take(1)) return wrong("result is too long");
+      if (text_.size() > k_result_bytes_max || !charge()) return wrong("result is too long");
     }
     return call_.text(text_);
   }
 
  private:
   Value wrong(const std::string& why) const { return call_.error("error during formatting: " + why); }
+
+  /// For what was appended since the last time, whether it becomes a result or not.
+  bool charge() {
+    const std::size_t more = text_.size() - charged_;
+    charged_ = text_.size();
+    return call_.work.take(20 + more / 16);
+  }
 
   static std::string given(std::string_view clause, std::string_view takes, const Value& value) {
     return std::string(clause) + " clause can only be used on " + std::string(takes) + ", was given " +
@@ -74,7 +81,7 @@ class Formatter {
   }
 
   std::string append_plain(const Value& value, int depth) {
-    if (depth > 200 || text_.size() > k_result_bytes_max || !call_.work.take(1)) return "result is too long";
+    if (depth > 200 || text_.size() > k_result_bytes_max || !charge()) return "result is too long";
     if (value.is(Kind::list)) {
       text_ += '[';
       for (std::uint32_t i = 0; i < value.size; ++i) {
@@ -125,6 +132,7 @@ class Formatter {
       text_ += std::isnan(real) ? "NaN" : real < 0 ? "-Infinity" : "Infinity";
       return {};
     }
+    if (!call_.work.take(100 + 2 * static_cast<std::uint64_t>(precision))) return "result is too long";
     char buffer[k_precision_max + 400];
     std::snprintf(buffer, sizeof buffer, clause == 'f' ? "%.*f" : "%.*e", precision, real);
     text_ += buffer;
@@ -161,6 +169,7 @@ class Formatter {
 
   const Call& call_;
   std::string text_;
+  std::size_t charged_ = 0;
 };
 
 }  // namespace

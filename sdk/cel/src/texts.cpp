@@ -32,11 +32,14 @@ bool is_position(std::string_view text, std::int64_t index) {
   return index >= 0 && byte_at(text, index) != std::string_view::npos;
 }
 
-/// Looking for a text takes, at worst, the product of both lengths.
-void charge_search(const Call& call) { call.work.take(std::uint64_t{call.args[0].size} * call.args[1].size / 256); }
+/// Looking for a text takes, at worst, the product of both lengths, and for a short one a look at every byte. False: it must not
+/// be done.
+bool charge_search(const Call& call) {
+  return call.work.take(call.args[0].size + std::uint64_t{call.args[0].size} * call.args[1].size / 128);
+}
 
 Value contains(const Call& call) {
-  charge_search(call);
+  if (!charge_search(call)) return of_error(k_no_memory);
   return of_bool(text_of(call).find(text_of(call, 1)) != std::string_view::npos);
 }
 Value starts_with(const Call& call) {
@@ -59,7 +62,7 @@ Value char_at(const Call& call) {
 
 /// `from` in code points.
 Value index_from(const Call& call, std::int64_t from) {
-  charge_search(call);
+  if (!charge_search(call)) return of_error(k_no_memory);
   const std::string_view text = text_of(call), wanted = text_of(call, 1);
   if (wanted.empty()) return of_int(from);
   const std::size_t start = byte_at(text, from);
@@ -75,7 +78,7 @@ Value index_of_from(const Call& call) {
 }
 
 Value last_index_from(const Call& call, std::int64_t from) {
-  charge_search(call);
+  if (!charge_search(call)) return of_error(k_no_memory);
   const std::string_view text = text_of(call), wanted = text_of(call, 1);
   if (wanted.empty()) return of_int(from);
   const std::size_t start = byte_at(text, from);
@@ -125,7 +128,7 @@ Value trim(const Call& call) {
 }
 
 Value replace_up_to(const Call& call, std::int64_t limit) {
-  charge_search(call);
+  if (!charge_search(call)) return of_error(k_no_memory);
   const std::string_view text = text_of(call), from = text_of(call, 1), to = text_of(call, 2);
   std::string result;
   std::size_t at = 0;
@@ -151,6 +154,7 @@ Value replace_up_to(const Call& call, std::int64_t limit) {
       --limit;
     }
     if (result.size() > 64u * 1024 * 1024) break;  // more than the arena holds
+    if (!call.work.take(1 + to.size() / 32)) return of_error(k_no_memory);
   }
   result.append(text.substr(std::min(at, text.size())));
   return call.text(result);
@@ -159,7 +163,7 @@ Value replace_all(const Call& call) { return replace_up_to(call, k_all); }
 Value replace_some(const Call& call) { return replace_up_to(call, call.args[3].integer); }
 
 Value split_up_to(const Call& call, std::int64_t limit) {
-  charge_search(call);
+  if (!charge_search(call)) return of_error(k_no_memory);
   const std::string_view text = text_of(call), separator = text_of(call, 1);
   std::vector<Value> parts;
   std::size_t at = 0;
@@ -174,6 +178,7 @@ Value split_up_to(const Call& call, std::int64_t limit) {
         end = text.find(separator, at);
       if (last || end == std::string_view::npos || (separator.empty() && end >= text.size())) break;
       parts.push_back(of_text(text.substr(at, end - at)));
+      if (!call.work.take(1)) return of_error(k_no_memory);
       at = end + separator.size();
     }
     parts.push_back(of_text(text.substr(at)));
@@ -207,6 +212,8 @@ Value join_with(const Call& call, std::string_view separator) {
     if (i != 0) joined.append(separator);
     joined.append(item.text());
     if (joined.size() > 64u * 1024 * 1024) break;
+    // Those that are no texts may come last: what was put together until then is not charged otherwise.
+    if (!call.work.take(1 + (item.size + separator.size()) / 32)) return of_error(k_no_memory);
   }
   return call.text(joined);
 }

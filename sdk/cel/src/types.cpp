@@ -106,7 +106,7 @@ std::string type_text(const Type& type) {
 
 const Type* Types::make(Type type) {
   for (const Type* param : type.params) type.size = std::min(type.size + param->size, k_type_size_max + 1);
-  if (type.size > k_type_size_max) {
+  if (type.size > k_type_size_max || types_.size() >= k_types_max) {
     steps_ = 0;
     return named_type("error");
   }

@@ -68,6 +68,11 @@ class Types {
   static const Type* most_general(const Type* left, const Type* right);
 
   bool exhausted() const { return steps_ == 0; }
+  std::uint64_t steps() const { return k_steps_max - steps_; }
+  /// About how much memory they take.
+  std::size_t bytes() const {
+    return types_.size() * (sizeof(Type) + 2 * sizeof(void*) + 16) + bindings_.capacity() * sizeof(bindings_[0]);
+  }
 
  private:
   const Type* make(Type type);
@@ -81,7 +86,9 @@ class Types {
   std::deque<Type> types_;
   std::vector<const Type*> bindings_;
   std::vector<std::pair<std::uint32_t, const Type*>> trail_;
-  std::uint32_t steps_ = 4'000'000;
+  static constexpr std::uint32_t k_steps_max = 4'000'000;
+  static constexpr std::size_t k_types_max = 50'000;
+  std::uint32_t steps_ = k_steps_max;
 };
 
 }  // namespace berth::cel

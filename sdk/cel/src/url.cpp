@@ -86,8 +86,11 @@ bool unescape_query(std::string_view text, std::string& result) {
 
 const Url& url_at(const Call& call) { return *call.args[0].url; }
 
+bool charge_parsing(const Call& call) { return call.work.take(2 * std::uint64_t{call.args[0].size}); }
+
 Value make_url(const Call& call) {
   Url url;
+  if (!charge_parsing(call)) return of_error(k_no_memory);
   if (!parse_url(call.args[0].text(), url))
     return call.error("URL parse error during conversion from string: parse \"" +
                       std::string(call.args[0].text().substr(0, 256)) + "\": invalid URI for request");
@@ -96,6 +99,7 @@ Value make_url(const Call& call) {
 }
 Value is_url(const Call& call) {
   Url url;
+  if (!charge_parsing(call)) return of_error(k_no_memory);
   return of_bool(parse_url(call.args[0].text(), url));
 }
 Value scheme(const Call& call) {
@@ -107,11 +111,16 @@ Value scheme(const Call& call) {
 Value host(const Call& call) { return of_text(url_at(call).host); }
 Value hostname(const Call& call) { return of_text(url_at(call).hostname); }
 Value port(const Call& call) { return of_text(url_at(call).port); }
-Value path(const Call& call) { return call.text(escaped(url_at(call).path)); }
+Value path(const Call& call) {
+  if (!call.work.take(4 * std::uint64_t{url_at(call).path.size()})) return of_error(k_no_memory);
+  return call.text(escaped(url_at(call).path));
+}
 
 Value query(const Call& call) {
   std::map<std::string, std::vector<std::string>> values;
   std::string_view rest = url_at(call).query;
+  // Of a few bytes each is made a list of a text, in a tree.
+  if (!call.work.take(64 * std::uint64_t{rest.size()})) return of_error(k_no_memory);
   while (!rest.empty()) {
     const std::string_view pair = rest.substr(0, rest.find('&'));
     rest.remove_prefix(std::min(rest.size(), pair.size() + 1));

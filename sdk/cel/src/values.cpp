@@ -138,7 +138,7 @@ Value equal(const Value& left, const Value& right, Work& work) {
     case Kind::quantity:
       return of_bool(left.quantity == right.quantity || compare(*left.quantity, *right.quantity) == 0);
     case Kind::semver:
-      return of_bool(compare(*left.semver, *right.semver) == 0);
+      return of_bool(work.take(comparison_steps(*left.semver)) && compare(*left.semver, *right.semver) == 0);
     case Kind::url:
       return of_bool(left.url->whole == right.url->whole);
     case Kind::ip:
@@ -172,10 +172,15 @@ int order(const Value& left, const Value& right) {
 const Value* find(const MapData& map, const Value& key, Work& work) {
   if (key.is(Kind::string)) {
     const std::string_view text = key.text();
-    for (const MapEntry *entry = map.entries, *end = entry + map.size; entry != end; ++entry)
-      if (entry->key.size == text.size() && entry->key.is(Kind::string) && entry->key.text() == text)
-        return &entry->value;
-    work.take(map.size);
+    const std::uint64_t steps_each = text.size() / 64;
+    for (const MapEntry *entry = map.entries, *end = entry + map.size; entry != end; ++entry) {
+      if (entry->key.size != text.size() || !entry->key.is(Kind::string)) continue;
+      if (steps_each != 0 && !work.take(steps_each)) return nullptr;
+      if (entry->key.text() != text) continue;
+      work.take(static_cast<std::uint64_t>(entry - map.entries) / 4);
+      return &entry->value;
+    }
+    work.take(map.size / 4 + 1);
     return nullptr;
   }
   for (std::uint32_t i = 0; i < map.size; ++i)

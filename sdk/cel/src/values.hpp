@@ -186,14 +186,25 @@ inline bool is_hashable(const Value& value) { return value.kind != Kind::semver 
 /// Steps that comparing, searching and copying may still take. What runs out of them answers wrong; the evaluation looks at
 /// the flags after each call and gives up.
 struct Work {
-  std::uint64_t left;
+  static constexpr std::uint64_t k_steps_between_questions = 1'000'000;  // some milliseconds
+
+  std::uint64_t left = 0;
+  bool (*interrupted)(void* context) = nullptr;  ///< may be null
+  void* context = nullptr;
+  std::uint64_t until_question = k_steps_between_questions;
   bool spent_all = false;
+  bool was_interrupted = false;
   bool panicked = false;  ///< something was hashed that cannot be: ends the whole evaluation, as upstream
+  /// False: what takes that much must not be done.
   bool take(std::uint64_t steps) {
     if (steps > left) return left = 0, spent_all = true, false;
     left -= steps;
-    return true;
+    if (steps < until_question) return until_question -= steps, true;
+    until_question = k_steps_between_questions;
+    if (interrupted == nullptr || !interrupted(context)) return true;
+    return left = 0, was_interrupted = true, false;
   }
+  bool is_over() const { return spent_all || was_interrupted; }
 };
 
 /// `==`: a boolean, or the error of comparing a Quantity, Semver, URL, IP or CIDR on the left with another type.

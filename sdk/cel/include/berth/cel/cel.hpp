@@ -85,15 +85,19 @@ class Program;
 struct Compiled {
   std::shared_ptr<const Program> program;  ///< null if it does not compile
   CompileError error;
+  std::uint64_t steps = 0;  ///< that compiling takes, of the same text always as many; as Limits::steps counts
 };
 
 /// A compiled expression. Keeps a copy of the text.
 class Program {
  public:
-  /// Takes milliseconds at most for what the API server accepts.
+  /// Takes milliseconds for what people write, some hundred at most. Regular expressions of it take 4 MiB at most.
   static Compiled compile(std::string_view text);
   ~Program();
   std::string_view text() const;
+  /// About how much memory it takes: some hundred bytes per byte of text, and between 32 KiB and 1 MiB for each pattern, which
+  /// grow to that when they are matched.
+  std::size_t bytes() const;
   /// A number of its own for each program of the process: a key for verdicts that are kept.
   std::uint64_t serial() const;
 
@@ -107,12 +111,13 @@ class Program {
 /// first; a holder of a program keeps it.
 class ProgramCache {
  public:
-  /// `text_bytes_max`: sum of the lengths of the texts held; a program takes some hundred bytes per byte of text.
-  explicit ProgramCache(std::size_t programs_max = 1024, std::size_t text_bytes_max = 1 << 20);
+  /// `bytes_max`: of texts and programs together, as Program::bytes() counts.
+  explicit ProgramCache(std::size_t programs_max = 1024, std::size_t bytes_max = k_bytes_max);
   ~ProgramCache();
   Compiled get(std::string_view text);
   std::size_t size() const;
-  std::size_t text_bytes() const;
+  std::size_t bytes() const;
+  static constexpr std::size_t k_bytes_max = std::size_t{16} << 20;
 
  private:
   std::unique_ptr<CacheState> state_;
@@ -120,8 +125,11 @@ class ProgramCache {
 
 struct Limits {
   std::uint64_t cost = 1'000'000;    ///< in CEL's units, as upstream
-  std::uint64_t steps = 50'000'000;  ///< of comparing and copying what costs too little; some nanoseconds each
-  /// Asked every 100 iterations of macros; true ends the evaluation with `operation interrupted`. May be null.
+  /// Of matching, comparing and copying, which costs too little; five nanoseconds each, eight at most. A verdict never depends on
+  /// how many there are but for an expression that takes more.
+  std::uint64_t steps = 25'000'000;
+  /// Asked every 100 iterations of macros and every million steps; true ends the evaluation with `operation interrupted`. May be
+  /// null. What asks least often is a regular expression, which is matched without a question, at most so long as steps allow.
   bool (*interrupted)(void* context) = nullptr;
   void* context = nullptr;
 };
@@ -132,15 +140,21 @@ inline constexpr std::size_t k_evaluation_bytes_max = 64 * 1024 * 1024;
 
 enum class Verdict : std::uint8_t { no, yes, error };
 
+/// Why an evaluation was given up. Cost, steps and memory end the same expression on the same device each time.
+enum class Stop : std::uint8_t { none, cost, steps, memory, interrupted, panic };
+std::string_view text_of(Stop stop);
+
 struct Outcome {
   Verdict verdict = Verdict::error;
   /// Why, for example `no such key: model`, as upstream says it without a prefix. Lives until the evaluator's next call.
   std::string_view error;
   std::uint64_t cost = 0;
+  Stop stop = Stop::none;
+  std::uint64_t steps = 0;  ///< that it took, four for each unit of cost included
 };
 
 /// Evaluates programs, one after the other, with memory that it keeps between them: some 16 KiB, and the last four
-/// patterns that were computed while evaluating.
+/// patterns that were computed while evaluating, of 2 MiB at most.
 class Evaluator {
  public:
   Evaluator();
