@@ -39,12 +39,13 @@ struct CycleState {
   std::unique_ptr<std::atomic<bool>[]> unavailable;             ///< by claim: on some node that is otherwise good
   std::atomic<std::uint64_t> search_steps{0};                   ///< of all nodes together, as the allocator counts
   std::once_flag named_once;
-  std::vector<std::shared_ptr<const dra::PreparedClaim>> named;  ///< `wanted` by its own names, once an error needs them
-  std::atomic<std::uint64_t> selector_steps{0};                 ///< of all nodes together, of selectors that were evaluated
-  bool scores = false;                                          ///< some request has alternatives
-  std::int64_t score_of_allocated = 0;                          ///< of the claims that were allocated before
-  std::unique_ptr<ExtendedState> extended;                      ///< null: devices stand for none of the pod's resources
-  const ExtendedCopy* chosen = nullptr;                         ///< by reserve
+  std::vector<std::shared_ptr<const dra::PreparedClaim>>
+      named;                                     ///< `wanted` by its own names, once an error needs them
+  std::atomic<std::uint64_t> selector_steps{0};  ///< of all nodes together, of selectors that were evaluated
+  bool scores = false;                           ///< some request has alternatives
+  std::int64_t score_of_allocated = 0;           ///< of the claims that were allocated before
+  std::unique_ptr<ExtendedState> extended;       ///< null: devices stand for none of the pod's resources
+  const ExtendedCopy* chosen = nullptr;          ///< by reserve
 
   CycleState() = default;
 };

@@ -283,7 +283,7 @@ TEST(Allocator, RemembersThatASelectorTakesTooManySteps) {
             std::string::npos)
       << first.error;
   EXPECT_GE(first.selector_steps, cel::Limits().steps) << "up to the limit once";
-  EXPECT_LE(first.selector_steps, cel::Limits().steps + 10'000);
+  EXPECT_LE(first.selector_steps, cel::Limits().steps + 100'000) << "and its cost";
   const Outcome again = scene.allocate({claim_of({request})});
   EXPECT_EQ(again.error, first.error);
   EXPECT_LE(again.selector_steps, 100u) << "that of the class";
@@ -325,8 +325,9 @@ TEST(Allocator, SelectorsOfAPodHaveABudgetOfMemory) {
     requests.back().exactly->selectors.push_back(selector);
   }
   SelectorBudget budget;
-  const PreparedClaim claim(std::make_shared<Claim>(claim_of(requests)),
-                            [&](std::string_view name) { return scene.find_class(name); }, scene.programs, budget);
+  const PreparedClaim claim(
+      std::make_shared<Claim>(claim_of(requests)), [&](std::string_view name) { return scene.find_class(name); },
+      scene.programs, budget);
   EXPECT_LT(budget.bytes, SelectorBudget::k_bytes_max + (std::size_t{6} << 20)) << "one more may not fit";
   EXPECT_NE(claim.queries()[0].selectors[0].program, nullptr);
   EXPECT_EQ(claim.queries()[23].selectors[0].program, nullptr);
@@ -340,8 +341,9 @@ TEST(Allocator, SelectorsOfAPodHaveABudgetOfSteps) {
   for (int i = 0; i < 200; ++i)
     request.exactly->selectors.push_back("device.driver.matches(r'\\pL{89}" + std::to_string(i) + "')");
   SelectorBudget budget;
-  const PreparedClaim claim(std::make_shared<Claim>(claim_of({request})),
-                            [&](std::string_view name) { return scene.find_class(name); }, scene.programs, budget);
+  const PreparedClaim claim(
+      std::make_shared<Claim>(claim_of({request})), [&](std::string_view name) { return scene.find_class(name); },
+      scene.programs, budget);
   EXPECT_LT(budget.steps, SelectorBudget::k_steps_max + cel::Limits().steps);
   EXPECT_NE(claim.queries()[0].selectors[0].compile_error, claim.queries()[0].selectors[199].compile_error);
   EXPECT_EQ(claim.queries()[0].selectors[199].compile_error,

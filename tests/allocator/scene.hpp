@@ -33,8 +33,8 @@ struct Scene {
   std::shared_ptr<const PreparedClaim> prepare(Claim claim) {
     SelectorBudget budget;
     return std::make_shared<PreparedClaim>(
-        std::make_shared<Claim>(std::move(claim)), [this](std::string_view name) { return find_class(name); },
-        programs, budget);
+        std::make_shared<Claim>(std::move(claim)), [this](std::string_view name) { return find_class(name); }, programs,
+        budget);
   }
   Outcome allocate(const std::vector<Claim>& claims, const Limits& limits = {}, const Node& node = {"n1", {}}) {
     std::vector<std::shared_ptr<const PreparedClaim>> prepared;

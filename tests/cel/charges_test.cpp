@@ -39,18 +39,24 @@ std::vector<Charge> charges() {
       {"long versions that are one", "[semver(" + version + ")].all(v, v.compareTo(v) == 0)", 7800},
       {"long versions that are equal", "[semver(" + version + ")].all(v, v == v)", 7800},
       {"texts put together before an error",
-       "[" + ones(999) + ".map(x, dyn('" + std::string(64, 'a') + "')) + [dyn(1)]].all(t, t.join('') == '' || true)", 2000},
-      {"a format with an error at its end", "dyn('%s%s%s%s%d').format([" + letters(1000) + ", " + letters(1000) + ", " +
-                                                letters(1000) + ", " + letters(1000) + ", dyn('a')]) == '' || true", 250},
+       "[" + ones(999) + ".map(x, dyn('" + std::string(64, 'a') + "')) + [dyn(1)]].all(t, t.join('') == '' || true)",
+       2000},
+      {"a format with an error at its end",
+       "dyn('%s%s%s%s%d').format([" + letters(1000) + ", " + letters(1000) + ", " + letters(1000) + ", " +
+           letters(1000) + ", dyn('a')]) == '' || true",
+       250},
       {"many digits", "dyn('" + repeated("%.999f", 50) + "').format([1.5]) == '' || true", 1000},
       {"constants", "[1].all(x, " + repeated("false || ", 1000) + "true)", 1000},
       {"lists of constants", "[1].all(x, [x, " + repeated("1, ", 1000) + "1].size() == 1002)", 1000},
       {"keys that differ at their ends",
-       "[" + letters(7000) + "].all(k, [lists.range(100).transformMapEntry(i, v, {k + string(1000 + v): v})].all(t, "
-       "t[k + '1099'] == 99))", 100 * 7000 / 64},
-      {"a text read whole for one of CEL's units", "['" + std::string(8000, '1') + "'].all(t, double(t) > 0.0 || true)", 8000},
-      {"a URL with many parameters", "[url('http://a/?" + repeated("a=b&", 2000) + "')].all(u, u.getQuery().size() == 1)",
-       100'000},
+       "[" + letters(7000) +
+           "].all(k, [lists.range(100).transformMapEntry(i, v, {k + string(1000 + v): v})].all(t, "
+           "t[k + '1099'] == 99))",
+       100 * 7000 / 64},
+      {"a text read whole for one of CEL's units", "['" + std::string(8000, '1') + "'].all(t, double(t) > 0.0 || true)",
+       8000},
+      {"a URL with many parameters",
+       "[url('http://a/?" + repeated("a=b&", 2000) + "')].all(u, u.getQuery().size() == 1)", 100'000},
       {"an order of long texts",
        "[" + letters(7000) + "].all(k, [lists.range(100).map(v, k + string(1300 - v))].all(t, t.sort().size() == 100))",
        100 * 7000 / 32},
@@ -78,8 +84,7 @@ TEST(CelCharges, WhatHasNoStepsIsNotBegun) {
   const std::string megabytes = "cel.bind(t, '" + std::string(32, 'a') + "'.replace('a', " + letters(1000) +
                                 ").replace('a', '" + std::string(32, 'a') + "'), ";
   for (const std::string& expression :
-       {ones(84) + ".all(x, !" + letters(7900) +
-            ".matches('((a?){9}){99}((a?){9}){99}((a?){9}){99}((a?){9}){99}b'))",
+       {ones(84) + ".all(x, !" + letters(7900) + ".matches('((a?){9}){99}((a?){9}){99}((a?){9}){99}((a?){9}){99}b'))",
         megabytes + "cel.bind(u, '" + std::string(32, 'a') + "'.replace('a', " + letters(1000) +
             ") + 'b', t.indexOf(u) < 0))"}) {
     Evaluator evaluator;

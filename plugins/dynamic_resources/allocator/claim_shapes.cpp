@@ -75,6 +75,7 @@ std::shared_ptr<ClaimShape> ClaimShapes::get(const std::vector<std::string_view>
         make_room();
         return entry->shape;
       }
+      program_bytes_ -= entry->program_bytes;
       by_key_.erase(found);
       entries_.erase(entry);
     }
@@ -90,21 +91,23 @@ std::shared_ptr<ClaimShape> ClaimShapes::get(const std::vector<std::string_view>
   prepared.reserve(claims.size());
   SelectorBudget budget;
   for (const auto& claim : claims) prepared.push_back(std::make_shared<PreparedClaim>(claim, noted, programs, budget));
-  // The texts once here, and about as much three times in what is read from them; the programs.
+  // The texts once here, and about as much three times in what is read from them. The cache has most of the programs too.
   auto shape = std::make_shared<ClaimShape>(std::move(prepared), std::move(used), use_, bytes_max_,
-                                            k_shape_bytes + 4 * key.size() + budget.bytes);
+                                            k_shape_bytes + 4 * key.size());
   if (bytes_max_ == 0 || key.size() > k_key_bytes_max) return shape;
   const std::lock_guard lock(mutex_);
   if (by_key_.contains(key)) return shape;  // another thread was faster
-  entries_.push_front({std::move(key), shape});
+  entries_.push_front({std::move(key), shape, budget.bytes});
+  program_bytes_ += budget.bytes;
   by_key_.emplace(entries_.front().key, entries_.begin());
   make_room();
   return shape;
 }
 
 void ClaimShapes::make_room() {
-  while (entries_.size() > 1 &&
-         (entries_.size() > k_shapes_max || use_->bytes.load(std::memory_order_relaxed) > bytes_max_ / 8 * 7)) {
+  while (entries_.size() > 1 && (entries_.size() > k_shapes_max || program_bytes_ > k_program_bytes_max ||
+                                 use_->bytes.load(std::memory_order_relaxed) > bytes_max_ / 8 * 7)) {
+    program_bytes_ -= entries_.back().program_bytes;
     by_key_.erase(entries_.back().key);
     entries_.pop_back();
   }
@@ -116,6 +119,7 @@ void ClaimShapes::use(const std::shared_ptr<const Inventory>& inventory) {
   inventory_ = inventory;
   by_key_.clear();
   entries_.clear();
+  program_bytes_ = 0;
 }
 
 }  // namespace berth::dra

@@ -67,6 +67,7 @@ class ClaimShapes {
  public:
   static constexpr std::size_t k_bytes_max = std::size_t{64} << 20;
   static constexpr std::size_t k_shapes_max = 256;
+  static constexpr std::size_t k_program_bytes_max = std::size_t{16} << 20;  ///< of their compiled selectors
   static constexpr std::size_t k_key_bytes_max = std::size_t{64} << 10;
 
   /// `bytes_max` 0: nothing is kept, every search is made.
@@ -86,6 +87,7 @@ class ClaimShapes {
   struct Entry {
     std::string key;
     std::shared_ptr<ClaimShape> shape;
+    std::size_t program_bytes = 0;
   };
   void make_room();
 
@@ -94,6 +96,7 @@ class ClaimShapes {
   std::mutex mutex_;
   std::shared_ptr<const Inventory> inventory_;
   std::list<Entry> entries_;  // the last used first
+  std::size_t program_bytes_ = 0;
   std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
 };
 

@@ -25,8 +25,8 @@ class DeviceContent {
   static std::uint8_t verdict_of(const cel::Outcome& outcome) {
     if (outcome.verdict == cel::Verdict::yes) return yes;
     if (outcome.verdict == cel::Verdict::no) return no;
-    const bool is_repeatable = outcome.stop == cel::Stop::cost || outcome.stop == cel::Stop::steps ||
-                               outcome.stop == cel::Stop::memory;
+    const bool is_repeatable =
+        outcome.stop == cel::Stop::cost || outcome.stop == cel::Stop::steps || outcome.stop == cel::Stop::memory;
     if (!is_repeatable) return unknown;
     return static_cast<std::uint8_t>(stopped + static_cast<std::uint8_t>(outcome.stop));
   }

@@ -56,7 +56,12 @@ struct PreparedDevice {
 
 /// What a selector said of the devices of a slice, by index. Any thread may read and write.
 struct VerdictRow {
-  enum : std::uint8_t { unknown = DeviceContent::unknown, yes = DeviceContent::yes, no = DeviceContent::no, stopped = DeviceContent::stopped };
+  enum : std::uint8_t {
+    unknown = DeviceContent::unknown,
+    yes = DeviceContent::yes,
+    no = DeviceContent::no,
+    stopped = DeviceContent::stopped
+  };
   VerdictRow(std::uint64_t program_serial, std::size_t devices)
       : serial(program_serial), verdicts(std::make_unique<std::atomic<std::uint8_t>[]>(devices)) {}
   const std::uint64_t serial;

@@ -20,6 +20,7 @@ bool contains(const std::string_view (&names)[N], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
+constexpr std::string_view k_too_large = "expression is too large";
 constexpr std::string_view k_too_many_steps = "program instantiation failed: compiling takes more steps than allowed";
 
 class Folding {
@@ -158,6 +159,8 @@ class Folding {
     if (compiled.regex == nullptr) {
       if (evaluation_.work().is_over())
         fail(node, k_too_many_steps);
+      else if (wrong.find(k_too_large) != std::string::npos)
+        fail(node, "program instantiation failed: " + wrong.substr(0, 256));
       else if (node.text == "matches")
         fail(pattern, "invalid matches argument");
       else
@@ -166,7 +169,8 @@ class Folding {
     }
     expression_.regex_bytes += compiled.bytes;
     if (expression_.regex_bytes > k_program_regex_bytes_max)
-      return fail(node, "program instantiation failed: the regular expressions need more memory than the 4 MiB allowed");
+      return fail(node,
+                  "program instantiation failed: the regular expressions need more memory than the 4 MiB allowed");
     node.regex = compiled.regex.get();
     expression_.regexes.push_back({pattern.value.text(), std::move(compiled.regex)});
   }

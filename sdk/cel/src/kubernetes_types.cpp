@@ -55,8 +55,7 @@ Value make_version(const Call& call) {
 Value is_version(const Call& call) { return of_bool(!make_version(call).is_error()); }
 int compared_versions(const Call& call) {
   // The shorter of two decides how far they are read.
-  const std::uint64_t steps =
-      std::min(comparison_steps(version_at(call, 0)), comparison_steps(version_at(call, 1)));
+  const std::uint64_t steps = std::min(comparison_steps(version_at(call, 0)), comparison_steps(version_at(call, 1)));
   return call.work.take(steps) ? compare(version_at(call, 0), version_at(call, 1)) : 0;
 }
 Value version_greater(const Call& call) { return of_bool(compared_versions(call) > 0); }

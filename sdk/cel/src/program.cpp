@@ -44,7 +44,8 @@ std::uint64_t Program::serial() const { return compiled_->serial; }
 
 std::size_t CompiledExpression::bytes() const {
   std::size_t sum = sizeof *this + text.size() + arena.held() + regex_bytes;
-  sum += checked.types.bytes() + tree.nodes.size() * (sizeof(Node) + k_bytes_around_node) + checked.candidates.size() * k_bytes_of_candidates;
+  sum += checked.types.bytes() + tree.nodes.size() * (sizeof(Node) + k_bytes_around_node) +
+         checked.candidates.size() * k_bytes_of_candidates;
   return sum;
 }
 
@@ -79,7 +80,8 @@ Outcome Evaluator::evaluate(const Program& program, const Device& device, const 
   state.slots[0] = of_object(Kind::device, device.data_.get());
   Evaluation evaluation(limits, device.data_.get(), state.arena, state.regexes, state.slots.data());
   const Value value = evaluation.evaluate(*expression.tree.root);
-  if (!evaluation.stopped().empty()) return {Verdict::error, evaluation.stopped(), evaluation.cost(), evaluation.stop_kind(), evaluation.steps()};
+  if (!evaluation.stopped().empty())
+    return {Verdict::error, evaluation.stopped(), evaluation.cost(), evaluation.stop_kind(), evaluation.steps()};
   const std::uint64_t steps = evaluation.steps();
   if (value.is_error()) return {Verdict::error, value.text(), evaluation.cost(), Stop::none, steps};
   if (value.is(Kind::boolean))

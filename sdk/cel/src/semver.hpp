@@ -22,6 +22,8 @@ struct SemverParsed {
 SemverParsed parse_semver(std::string_view text, bool normalize, Arena& arena);
 int compare(const Semver& left, const Semver& right);
 /// In steps: every part of the pre-release is looked at.
-inline std::uint64_t comparison_steps(const Semver& version) { return 1 + 2 * std::uint64_t{version.prerelease.size()}; }
+inline std::uint64_t comparison_steps(const Semver& version) {
+  return 1 + 2 * std::uint64_t{version.prerelease.size()};
+}
 
 }  // namespace berth::cel

@@ -124,7 +124,7 @@ class ProgramCache {
 };
 
 struct Limits {
-  std::uint64_t cost = 1'000'000;    ///< in CEL's units, as upstream
+  std::uint64_t cost = 1'000'000;  ///< in CEL's units, as upstream
   /// Of matching, comparing and copying, which costs too little; five nanoseconds each, eight at most. A verdict never depends on
   /// how many there are but for an expression that takes more.
   std::uint64_t steps = 25'000'000;
