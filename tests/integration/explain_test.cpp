@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth explain` about a live cluster, alone and with a running scheduler.
 #include <algorithm>
+#include <filesystem>
 
 #include "integration/serving_fixture.hpp"
 
@@ -133,6 +134,24 @@ TEST_F(Explain, WithASchedulerItHasItsQueueAndItsPolicies) {
   const Said bound = live(with_scheduler({"default/p0"}));
   EXPECT_EQ(bound.status, 0) << bound.text;
   EXPECT_NE(bound.text.find("default/p0: on n"), std::string::npos) << bound.text;
+}
+
+TEST_F(Explain, ASchedulerDoesNotSayWherePluginsAre) {
+  // Its configuration names a directory that is empty by the time it is asked.
+  const std::string elsewhere = directory.path() + "/elsewhere";
+  std::filesystem::create_directory(elsewhere);
+  std::filesystem::permissions(elsewhere, std::filesystem::perms(0755));
+  auto berth = start_serving(
+      {"--config", directory.write("berth.yaml",
+                                   "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nplugins: "
+                                   "{directory: " +
+                                       elsewhere + "}\n")});
+  ChildProcess explained({variable("BERTH"), "explain", "default/huge", "--kubeconfig", kubeconfig, "--scheduler",
+                          "https://127.0.0.1:" + std::to_string(port_), "--scheduler-insecure"},
+                         directory.path() + "/explained");
+  EXPECT_EQ(explained.wait(std::chrono::milliseconds(k_patience)), 0) << explained.log();
+  EXPECT_NE(explained.log().find("plugins.directory " + elsewhere + " is not used"), std::string::npos)
+      << explained.log();
 }
 
 TEST_F(Explain, TheCertificateOfTheSchedulerIsVerifiedUnlessToldOtherwise) {

@@ -29,7 +29,8 @@ void add_view_flags(CLI::App& app, ViewOptions& view) {
       "--config", view.config,
       "KubeSchedulerConfiguration and BerthConfiguration of the policies that are asked; else that of --scheduler "
       "or --record, else the defaults");
-  app.add_option("--plugin-dir", view.plugin_dir, "Directory of plugin files");
+  app.add_option("--plugin-dir", view.plugin_dir,
+                 "Directory of plugin files; a recording or a scheduler does not say where they are");
 
   app.add_option("--kubeconfig", view.live.kubeconfig,
                  "How to reach the API server, and as whom; else $KUBECONFIG, ~/.kube/config, or the service account "

@@ -53,7 +53,8 @@ void add_replay_command(CLI::App& program, int& status) {
   replay->add_option(
       "--config", options->config,
       "Another configuration than the recording's (\"\": the defaults): shows what it would have come to");
-  replay->add_option("--plugin-dir", options->plugin_dir, "Directory of plugin files");
+  replay->add_option("--plugin-dir", options->plugin_dir,
+                     "Directory of plugin files; the recording does not say where they are");
   replay->add_option("-o,--output", options->output, "table or json")->check(CLI::IsMember({"table", "json"}));
   replay->footer(
       "Exit status: 0 every decision that could be made again came out as it was recorded, or --config was given; 1 "

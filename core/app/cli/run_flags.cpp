@@ -257,7 +257,7 @@ void add_recorder_flags(CLI::App& command, RunOptions::RecorderFlags& recorder) 
       .add_option("--recorder-dir", recorder.directory,
                   "The directory for recordings, which berth record and berth replay read; empty: nothing is recorded. "
                   "Without this flag: recorder in $STATE_DIRECTORY, else /var/lib/berth/recorder where there is a "
-                  "/var/lib/berth")
+                  "/var/lib/berth. Where others may write, nothing is recorded")
       ->default_str("")
       ->group(group);
   command.add_option("--recorder-size-mib", recorder.size_mib, "So many MiB are kept, the oldest records go first")

@@ -3,7 +3,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <map>
 #include <ostream>
 
 #include "app/commands/config_command.hpp"
@@ -16,7 +15,6 @@
 #include "report/compare_report.hpp"
 #include "report/json_writer.hpp"
 #include "report/text_table.hpp"
-#include "text/parse.hpp"
 
 namespace berth::app {
 namespace {
@@ -62,7 +60,9 @@ class ReplayRun {
     raw_ = !options_.config           ? config::load(recorded_configuration_, options_.path, diagnostics)
            : options_.config->empty() ? config::load_defaults()
                                       : config::load_file(*options_.config, diagnostics);
-    plugins_ = load_plugins(raw_, options_.plugin_dir);
+    plugins_ = load_plugins(raw_, options_.plugin_dir, options_.config ? ConfiguredBy::user : ConfiguredBy::others);
+    if (const std::string note = unused_directory_note(plugins_, options_.path); !note.empty())
+      err_ << "berth: warning: " << report::terminal_text(note) << '\n';
     if (plugins_.ok())
       configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), diagnostics);
     if (!plugins_.ok()) err_ << plugins_.report.render();
@@ -71,24 +71,8 @@ class ReplayRun {
     has_extenders_ = !configuration_.extenders.empty();
     if (has_extenders_) err_ << "berth: warning: what extenders said is not recorded: they are left out\n";
     configuration_.extenders.clear();
-    compare_plugins();
+    changed_plugins_ = changed_plugins(description_, plugins_);
     return true;
-  }
-  /// Says which plugin files are others than those that decided.
-  void compare_plugins() {
-    std::map<std::string, std::string, std::less<>> recorded;
-    text::Diagnostics malformed;
-    const auto documents = text::parse_json(description_, options_.path, malformed);
-    if (documents.empty()) return;
-    if (const text::Value* const list = documents.front().root().find("plugins"))
-      for (const text::Value& plugin : list->elements())
-        if (const auto* name = plugin.find("name"), *sha256 = plugin.find("sha256");
-            name != nullptr && sha256 != nullptr)
-          recorded.emplace(name->text(), sha256->text());
-    for (const auto& [library, plugin] : plugins_.plugins.all())
-      if (const auto known = recorded.find(std::string_view(plugin->name));
-          known != recorded.end() && known->second != library->sha256)
-        changed_plugins_.emplace_back(plugin->name);
   }
   bool replay() {
     Result<recording::Reader> reader = recording::Reader::open(options_.path, symbols_);

@@ -38,23 +38,36 @@ std::vector<framework::PluginSource> PluginLibrary::sources() const {
   return sources;
 }
 
-PluginLibrary load_plugins(const config::RawConfiguration& raw, const std::string& plugin_dir) {
+PluginLibrary load_plugins(const config::RawConfiguration& raw, const std::string& plugin_dir, ConfiguredBy by) {
   loader::PluginDirectoryChoice choice = loader::PluginDirectoryChoice::of_this_process();
   choice.flag = plugin_dir;
-  choice.configured = raw.values.plugins.directory;
+  if (by == ConfiguredBy::user) choice.configured = raw.values.plugins.directory;
   if (!choice.configured.empty()) choice.configured_where = raw.file + "  plugins.directory";
   loader::LoadRequest request;
   request.directory = loader::choose(choice);
-  for (std::size_t i = 0; i < raw.values.plugins.files.size(); ++i)
-    request.files.push_back({raw.values.plugins.files[i].file, raw.values.plugins.files[i].sha256,
-                             fmt::format("{}  plugins.files[{}]", raw.file, i)});
+  for (std::size_t i = 0; i < raw.values.plugins.files.size(); ++i) {
+    const config::PluginFile& pin = raw.values.plugins.files[i];
+    request.files.push_back({by == ConfiguredBy::user ? pin.file : std::filesystem::path(pin.file).filename().string(),
+                             pin.sha256, fmt::format("{}  plugins.files[{}]", raw.file, i)});
+  }
   for (const config::NeededPlugin& needed : raw.needed_plugins(config::AbsentPlugins::embedded()))
     request.wanted.push_back({needed.name, needed.where, needed.optional});
   request.strict = raw.values.plugins.strict;
   request.require_digest = raw.values.plugins.require_digest;
   request.allow_draft_interfaces = raw.values.plugins.allow_draft_interfaces;
   loader::LoadOutcome outcome = loader::PluginLoader(host_offer(), crash_reporting_hooks()).load(request);
-  return {std::move(outcome.plugins), std::move(outcome.report), request.directory};
+  PluginLibrary loaded{std::move(outcome.plugins), std::move(outcome.report), request.directory};
+  if (const std::filesystem::path named = raw.values.plugins.directory;
+      by == ConfiguredBy::others && !named.empty() &&
+      named.lexically_normal() != request.directory.path.lexically_normal())
+    loaded.unused_directory = raw.values.plugins.directory;
+  return loaded;
+}
+
+std::string unused_directory_note(const PluginLibrary& plugins, const std::string& source) {
+  if (plugins.unused_directory.empty()) return {};
+  return fmt::format("{}: plugins.directory {} is not used: plugins are those of {} ({}); --plugin-dir names others",
+                     source, plugins.unused_directory, plugins.directory.path.string(), plugins.directory.chosen_by);
 }
 
 }  // namespace berth::app

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/recording/description.hpp"
 
+#include <functional>
+#include <map>
+
 #include "base/product.hpp"
 #include "base/url_text.hpp"
 #include "config/completed.hpp"
@@ -44,6 +47,24 @@ std::string recorded_configuration(const std::string& description) {
   const auto documents = text::parse_json(description, "description", malformed);
   const text::Value* const yaml = documents.empty() ? nullptr : documents.front().root().find("configuration");
   return yaml != nullptr && yaml->is_string() ? std::string(yaml->text()) : std::string();
+}
+
+std::vector<std::string> changed_plugins(const std::string& description, const PluginLibrary& plugins) {
+  std::map<std::string, std::string, std::less<>> recorded;
+  text::Diagnostics malformed;
+  const auto documents = text::parse_json(description, "description", malformed);
+  if (documents.empty()) return {};
+  if (const text::Value* const list = documents.front().root().find("plugins"); list != nullptr && list->is_sequence())
+    for (const text::Value& plugin : list->elements())
+      if (const auto* name = plugin.find("name"), *sha256 = plugin.find("sha256");
+          name != nullptr && sha256 != nullptr && name->is_string() && sha256->is_string())
+        recorded.emplace(name->text(), sha256->text());
+  std::vector<std::string> changed;
+  for (const auto& [library, plugin] : plugins.plugins.all())
+    if (const auto known = recorded.find(std::string_view(plugin->name));
+        known != recorded.end() && known->second != library->sha256)
+      changed.emplace_back(plugin->name);
+  return changed;
 }
 
 }  // namespace berth::app

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
+#include <vector>
 
 #include "app/plugins/plugin_library.hpp"
 #include "config/profile.hpp"
@@ -15,6 +16,9 @@ std::string description_json(const config::RawConfiguration& raw, const config::
 
 /// The configuration in such a description, as YAML; empty: it has none.
 std::string recorded_configuration(const std::string& description);
+
+/// Plugins that were loaded from other files than those that such a description names, by their digests.
+std::vector<std::string> changed_plugins(const std::string& description, const PluginLibrary& plugins);
 
 /// Without passwords and keys.
 config::Configuration without_secrets(config::Configuration configuration);

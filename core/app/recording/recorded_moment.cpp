@@ -139,7 +139,7 @@ Result<RecordedMoment> read_moment(const std::string& path, const MomentWanted& 
   Result<Found> found = search.found();
   if (!found.ok()) return Error{fmt::format("{}: {}", path, found.error().message)};
   return RecordedMoment{objects_of(found->state, symbols), until_ns && !wanted.attempt ? *until_ns : found->wall_ns,
-                        recorded_configuration(search.description()), reader->problems()};
+                        search.description(), recorded_configuration(search.description()), reader->problems()};
 }
 
 }  // namespace berth::app

@@ -22,7 +22,8 @@ struct MomentWanted {
 struct RecordedMoment {
   std::vector<decode::Decoded> objects;
   std::int64_t wall_ns = 0;
-  std::string configuration;          // of the scheduler that recorded, as YAML; empty: it is not said
+  std::string description;            // of the process that recorded (description.hpp); may be empty
+  std::string configuration;          // in there, as YAML; empty: it is not said
   std::vector<std::string> problems;  // what could not be read, and was left out
 };
 

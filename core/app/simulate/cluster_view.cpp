@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/simulate/cluster_view.hpp"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <ostream>
 
+#include "app/recording/description.hpp"
 #include "report/text_table.hpp"
 
 namespace berth::app {
@@ -86,6 +89,8 @@ std::unique_ptr<PolicyRun> ClusterView::look_back(const std::string& pod) {
   config_text_ = std::move(moment->configuration);
   auto run = std::make_unique<PolicyRun>(run_options(pod), err_);
   if (!run->configure()) return nullptr;
+  if (const auto changed = changed_plugins(moment->description, run->plugins()); !changed.empty())
+    say(fmt::format("warning: plugins of other files than those that decided: {}", fmt::join(changed, ", ")));
   run->look_at(moment->objects, moment->wall_ns);
   if (!pod.empty()) run->ask_about(pod);
   return run;

@@ -72,7 +72,10 @@ bool PolicyRun::configure() {
   raw_ = !options_.config.empty()        ? config::load_file(options_.config, diagnostics)
          : !options_.config_text.empty() ? config::load(options_.config_text, options_.config_source, diagnostics)
                                          : config::load_defaults();
-  plugins_ = load_plugins(raw_, options_.plugin_dir);
+  const bool is_of_others = options_.config.empty() && !options_.config_text.empty();
+  plugins_ = load_plugins(raw_, options_.plugin_dir, is_of_others ? ConfiguredBy::others : ConfiguredBy::user);
+  if (const std::string note = unused_directory_note(plugins_, options_.config_source); !note.empty())
+    err_ << "berth: warning: " << report::terminal_text(note) << '\n';
   if (plugins_.ok())
     configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), diagnostics);
   if ((!options_.has_extenders || !options_.recording.empty()) && !configuration_.extenders.empty()) {

@@ -34,7 +34,7 @@ class PolicyRun {
   struct Options {
     std::vector<std::string> cluster;           // files, directories, "-"
     std::string config;                         // empty: defaults
-    std::string config_text;                    // in place of a file, when `config` is empty: YAML or JSON
+    std::string config_text;                    // when `config` is empty: of others (load_plugins()), YAML or JSON
     std::string config_source;                  // where that is from, for messages
     bool is_live = false;                       // for look_at()
     bool has_extenders = true;                  // false: those of the configuration are left out, and not asked
@@ -76,6 +76,7 @@ class PolicyRun {
   /// False where a plugin's answers depend on what it does not declare: which, and where, stands on `err` then.
   bool inputs_are_declared();
 
+  const PluginLibrary& plugins() const noexcept { return plugins_; }
   const std::vector<report::Decision>& decisions() const noexcept { return decisions_; }
   report::SimulationReport report();
   /// What would make a pod fit that is pending at the end; nothing for any other. `pod`: "namespace/name"; `why_not`: a

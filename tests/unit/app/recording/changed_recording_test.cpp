@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings that have lost a part, contradict themselves, or say what no berth says.
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "app/commands/explain_command.hpp"
 #include "app/recording/recorded_moment.hpp"
+#include "app/recording/recorder_directory.hpp"
 #include "record_fixture.hpp"
 #include "recording/state.hpp"
 
@@ -106,6 +112,90 @@ TEST_F(ChangedRecording, ADescriptionThatIsNoJsonIsNotCopied) {
   const std::string spans = info();
   EXPECT_EQ(number(spans, "runs"), 1) << spans;
   EXPECT_NE(spans.find(R"("writer":null)"), std::string::npos) << spans;
+}
+
+/// Puts what follows `key` in the recorded configuration, up to the end of its line, in the place of what stood there.
+void set_recorded(Record& description, const std::string& key, const std::string& value) {
+  const std::size_t at = description.text.find(key);
+  ASSERT_NE(at, std::string::npos) << description.text;
+  description.text.replace(at + key.size(), description.text.find("\\n", at) - at - key.size(), value);
+}
+
+TEST_F(ChangedRecording, ARecordingDoesNotSayWherePluginsAre) {
+  simulate();
+  std::vector<Record> other = records();
+  // A directory from which nothing can be loaded, named as one that lies next to the recording.
+  std::filesystem::create_directory(folder + "/planted");
+  set_recorded(other.front(), "  directory: ", "./planted");
+  const std::string path = segment(other);
+  ReplayOptions options;  // without --plugin-dir: the environment says where plugins are
+  options.path = path;
+  options.output = "json";
+  std::ostringstream out, err;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  EXPECT_EQ(run_replay(options, out, err), 0) << err.str();
+  ExplainOptions explain;
+  explain.pod = "shop/too-large-1";
+  explain.view.record = path;
+  std::ostringstream explained, said;
+  EXPECT_EQ(run_explain(explain, explained, said), 0) << said.str();
+  options.config = "";
+  std::ostringstream compared, warned;
+  EXPECT_EQ(run_replay(options, compared, warned), 0) << warned.str();
+  std::filesystem::current_path(before);
+  for (const std::string& text : {err.str(), said.str(), warned.str()})
+    EXPECT_EQ(times(text, "plugins.directory ./planted is not used"), 1u) << text;
+  EXPECT_EQ(number(out.str(), "different"), 0) << out.str();
+}
+
+TEST_F(ChangedRecording, APinOfARecordingIsADigestAndNoPath) {
+  simulate();
+  std::vector<Record> other = records();
+  const std::string pinned = folder + "/planted/node_name.so";
+  const auto answer_with = [&](const std::string& sha256) {
+    std::vector<Record> changed = other;
+    set_recorded(changed.front(), "  files:", "\\n    - file: " + pinned + "\\n      sha256: " + sha256);
+    const int status = replay(segment(changed));
+    return std::to_string(status) + warnings;
+  };
+  const std::size_t file = other.front().text.find(R"("file":"node_name.so","sha256":")");
+  ASSERT_NE(file, std::string::npos) << other.front().text.substr(0, 2'000);
+  const std::string recorded = other.front().text.substr(file + 32, 64);
+  EXPECT_EQ(answer_with(recorded), "0");
+  EXPECT_EQ(times(answer_with(std::string(64, 'a')), "BERTH-P004"), 1u) << warnings;
+}
+
+TEST_F(ChangedRecording, PluginsOfOtherFilesAreSaid) {
+  simulate();
+  std::vector<Record> other = records();
+  const std::size_t at = other.front().text.find(R"("sha256":")", other.front().text.find(R"("NodeName")"));
+  ASSERT_NE(at, std::string::npos);
+  other.front().text.replace(at + 10, 8, "00000000");
+  const std::string path = segment(other);
+  EXPECT_EQ(replay(path), 0);
+  EXPECT_NE(replayed.find(R"("changedPlugins":["NodeName"])"), std::string::npos) << replayed;
+  ExplainOptions explain;
+  explain.pod = "shop/too-large-1";
+  explain.view.record = path;
+  explain.view.plugin_dir = std::getenv("BERTH_PLUGIN_DIR");
+  std::ostringstream out, err;
+  EXPECT_EQ(run_explain(explain, out, err), 0) << err.str();
+  EXPECT_NE(err.str().find("plugins of other files than those that decided: NodeName"), std::string::npos) << err.str();
+}
+
+TEST_F(ChangedRecording, OthersCannotPutARecordingWhereASchedulerRecords) {
+  const auto judged = [&](::mode_t mode) {
+    const std::string directory = folder + "/kept";
+    EXPECT_TRUE(::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST);
+    EXPECT_EQ(::chmod(directory.c_str(), mode), 0);
+    return recorder_directory(directory) == directory;
+  };
+  EXPECT_TRUE(judged(0700));
+  EXPECT_TRUE(judged(0755));
+  EXPECT_FALSE(judged(0777));
+  EXPECT_FALSE(judged(01777)) << "a sticky directory lets others make files";
+  EXPECT_FALSE(judged(0770));
 }
 
 TEST_F(ChangedRecording, PodsWithoutAGroupAreNoMembersOfAPlan) {
