@@ -58,7 +58,7 @@ void add_replay_command(CLI::App& program, int& status) {
   replay->add_option("-o,--output", options->output, "table or json")->check(CLI::IsMember({"table", "json"}));
   replay->footer(
       "Exit status: 0 every decision that could be made again came out as it was recorded, or --config was given; 1 "
-      "some did not, none could be made again, or the recording cannot be read; 2 wrong usage.");
+      "some did not, none could be made again, the recording cannot be read, or memory ends; 2 wrong usage.");
   replay->callback(
       [options, &status] { status = supervised([&] { return run_replay(*options, std::cout, std::cerr); }); });
 }

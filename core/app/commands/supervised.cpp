@@ -18,6 +18,7 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "base/explained_end.hpp"
 #include "loader/findings.hpp"
@@ -53,6 +54,19 @@ void report_early_end(const Traces& traces, const std::string& how) {
   const std::string text = loader::render(finding);
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
+}
+
+Traces* g_traces = nullptr;  // of this process, as the child
+
+/// Ends the command with a sentence: code that must not throw may be what asks, and a plugin is not to blame.
+[[noreturn]] void end_without_memory() {
+  constexpr std::string_view k_said = "berth: there is not enough memory for this\n";
+  (void)!::write(STDERR_FILENO, k_said.data(), k_said.size());
+  if (g_traces != nullptr) {
+    g_traces->status = 1;
+    g_traces->answered = 1;
+  }
+  ::_exit(1);
 }
 
 /// Ends as the child has ended.
@@ -96,6 +110,7 @@ void report_early_end(const Traces& traces, const std::string& how) {
 
 int supervised(const std::function<int()>& work) {
   void* const memory = ::mmap(nullptr, sizeof(Traces), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  std::set_new_handler(end_without_memory);
   if (memory == MAP_FAILED) return work();
   auto* const traces = new (memory) Traces;
   std::cout.flush();
@@ -107,6 +122,7 @@ int supervised(const std::function<int()>& work) {
   if (child > 0) wait_and_end(child, *traces);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
+  g_traces = traces;
   explain_ends_in(&traces->explained);
   observe::trace_running_in(&traces->running);
   const int status = work();

@@ -17,6 +17,7 @@
 #include "app/simulate/object_copies.hpp"
 #include "cluster/embedded/claim_controller.hpp"
 #include "config/resolve.hpp"
+#include "recording/held_bytes.hpp"
 #include "recording/reader.hpp"
 #include "recording/record_json.hpp"
 #include "report/progress_bar.hpp"
@@ -30,8 +31,10 @@ constexpr std::size_t k_filling_pods_max = 1'000'000;
 /// Changes of a recording that are closer to each other come at once.
 constexpr std::int64_t k_replayed_step_ns = 1'000'000;
 /// While nothing is recorded, so much time passes at most; and so much in all.
-constexpr std::int64_t k_day_ns = std::int64_t{24} * 3'600 * 1'000'000'000;
+constexpr std::int64_t k_hour_ns = std::int64_t{3'600} * 1'000'000'000, k_day_ns = 24 * k_hour_ns;
 constexpr std::int64_t k_replayed_quiet_ns = k_day_ns, k_replayed_max_ns = 366 * k_day_ns;
+/// Time passes in such steps: what comes of one is kept as a whole.
+constexpr std::int64_t k_replayed_look_ns = std::int64_t{10} * 1'000'000'000;
 // What a page says about pending pods.
 constexpr std::size_t k_details_max = 64;
 constexpr std::size_t k_details_questions_max = 128;
@@ -39,6 +42,13 @@ constexpr double k_details_seconds = 15;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The memory that it takes, about, with the pod as it was then.
+std::size_t bytes_of(const report::Decision& decision) {
+  constexpr std::size_t k_victim_bytes = 128;
+  return sizeof(decision) + sizeof(model::Pod) + decision.message.size() + decision.post_filter_message.size() +
+         decision.victims.size() * k_victim_bytes + decision.claims.size();
 }
 
 /// Placed pods, nodes and the rest, in the order in which an API server's lists would be complete: pods last.
@@ -153,7 +163,14 @@ bool PolicyRun::decide_recording() {
     err_ << "berth: " << report::terminal_text(reader.error().message) << '\n';
     return false;
   }
-  const Simulation::Watcher keep = [this](report::Decision decision) { decisions_.push_back(std::move(decision)); };
+  std::size_t decision_bytes = 0;
+  const auto are_too_many = [&] { return decision_bytes > options_.decision_bytes_max; };
+  const Simulation::Watcher keep = [&](report::Decision decision) {
+    if (are_too_many()) return;
+    decision_bytes += bytes_of(decision);
+    decisions_.push_back(std::move(decision));
+  };
+  recording::HeldBytes cluster_bytes;
   RecordingFeed feed(simulation_->cluster(), symbols_,
                      [this](std::string_view name) { return scheduler().views().framework.find(name) != nullptr; });
   std::optional<std::int64_t> began_ns;
@@ -175,7 +192,14 @@ bool PolicyRun::decide_recording() {
     if (now_ns > k_replayed_max_ns)
       left_out = "it is longer than a year: what follows is left out";
     else if (ahead_ns >= k_replayed_step_ns)
-      simulation_->advance(std::chrono::nanoseconds(ahead_ns), keep);
+      for (; ahead_ns > 0 && !are_too_many(); ahead_ns -= k_replayed_look_ns)
+        simulation_->advance(std::chrono::nanoseconds(std::min(ahead_ns, k_replayed_look_ns)), keep);
+    if (!cluster_bytes.take(record))
+      left_out = fmt::format(
+          "the cluster takes more than {} of memory, as none that berth recorded: what follows is "
+          "left out",
+          recording::HeldBytes::limit());
+    if (are_too_many()) break;
     if (left_out.empty() && !feed.take(record, reader->begins_run()))
       left_out = fmt::format("a part of the recording is missing before {}: what follows is left out",
                              recording::moment_text(record.wall_ns));
@@ -183,7 +207,13 @@ bool PolicyRun::decide_recording() {
   if (options_.says_records_are_left_out && is_quiet)
     err_ << "berth: warning: nothing was recorded for longer than a day: only a day of it passes\n";
   if (options_.says_records_are_left_out && !left_out.empty()) err_ << "berth: warning: " << left_out << '\n';
-  simulation_->run_until_idle(keep);
+  if (!are_too_many()) simulation_->run_until_idle(keep);
+  if (are_too_many())
+    err_ << fmt::format(
+        "berth: warning: pods are tried more often than {} MiB of decisions can say: what follows after {} hours is "
+        "left "
+        "out\n",
+        options_.decision_bytes_max >> 20, simulation_->clock().monotonic_ns() / k_hour_ns);
   if (!feed.is_known())
     err_ << fmt::format("berth: {}: the cluster is not known as a whole at any moment\n",
                         report::terminal_text(options_.recording));

@@ -44,11 +44,13 @@ class PolicyRun {
     bool explain_all = false;
     std::string explain_pod;  // "namespace/name"
     std::vector<WhatIfChange> changes;
-    std::string pod;                          // the file of the pod that fills the cluster; empty: none does
-    std::istream* standard_input = nullptr;   // what "-" means; null: std::cin
-    bool shows_progress = false;              // on `err`
-    std::string record;                       // a directory for a recording; empty: none is made
-    std::string recording = {};               // instead of `cluster`: what came in by this recording, at its times
+    std::string pod;                         // the file of the pod that fills the cluster; empty: none does
+    std::istream* standard_input = nullptr;  // what "-" means; null: std::cin
+    bool shows_progress = false;             // on `err`
+    std::string record;                      // a directory for a recording; empty: none is made
+    std::string recording = {};              // instead of `cluster`: what came in by this recording, at its times
+    /// Decisions about `recording` take so much memory at most: pods that fit nowhere are tried again and again.
+    std::size_t decision_bytes_max = std::size_t{512} << 20;
     bool says_extenders_are_left_out = true;  // on `err`, where they are; false: it was said before
     bool says_records_are_left_out = true;    // the same of records of `recording`
   };

@@ -3,10 +3,14 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <new>
 
 #include "app/commands/explain_command.hpp"
+#include "app/commands/supervised.hpp"
 #include "app/recording/recorded_moment.hpp"
 #include "app/recording/recorder_directory.hpp"
+#include "app/simulate/policy_run.hpp"
 #include "record_fixture.hpp"
 #include "recording/state.hpp"
 
@@ -196,6 +200,32 @@ TEST_F(ChangedRecording, OthersCannotPutARecordingWhereASchedulerRecords) {
   EXPECT_FALSE(judged(0777));
   EXPECT_FALSE(judged(01777)) << "a sticky directory lets others make files";
   EXPECT_FALSE(judged(0770));
+}
+
+TEST_F(ChangedRecording, DecisionsThatAreMadeAgainAndAgainAreNotAllKept) {
+  simulate();
+  std::vector<Record> long_one = records();
+  const std::int64_t day_ns = std::int64_t{24} * 3'600 * 1'000'000'000;
+  const std::int64_t end_ns = long_one.back().at_ns;
+  for (int day = 1; day < 30; ++day) long_one.push_back(mark(Kind::look, end_ns + day * day_ns));
+  std::ostringstream err;
+  PolicyRun::Options options;
+  options.recording = segment(long_one);
+  options.plugin_dir = std::getenv("BERTH_PLUGIN_DIR");
+  options.decision_bytes_max = std::size_t{1} << 20;
+  PolicyRun run(options, err);
+  ASSERT_TRUE(run.configure() && run.read_cluster() && run.decide()) << err.str();
+  EXPECT_EQ(times(err.str(), "1 MiB of decisions"), 1u) << err.str();
+  EXPECT_GT(run.decisions().size(), 100u);
+  EXPECT_LE(run.decisions().size(), options.decision_bytes_max / sizeof(report::Decision) + 1);
+}
+
+TEST(SupervisedCommand, EndsWithASentenceWhereMemoryEnds) {
+  EXPECT_EXIT(std::_Exit(supervised([] {
+                std::get_new_handler()();
+                return 0;
+              })),
+              ::testing::ExitedWithCode(1), "^berth: there is not enough memory for this\n$");
 }
 
 TEST_F(ChangedRecording, PodsWithoutAGroupAreNoMembersOfAPlan) {
