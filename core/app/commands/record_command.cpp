@@ -3,13 +3,14 @@
 
 #include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -28,6 +29,29 @@ namespace {
 
 using recording::Kind;
 using recording::Record;
+
+/// Puts a new file, which its owner alone may read, in the place of the one of that name: nothing is written through a
+/// link, or into a file that others have open. Returns why not; empty: it is there.
+std::string write_for_owner(const std::string& path, std::string_view bytes) {
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return "it is there, and no regular file";
+  std::string made = path + ".XXXXXX";
+  const int file = ::mkostemp(made.data(), O_CLOEXEC);  // 0600
+  if (file < 0) return std::strerror(errno);
+  int error = 0;
+  while (!bytes.empty() && error == 0) {
+    const ssize_t wrote = ::write(file, bytes.data(), bytes.size());
+    if (wrote > 0)
+      bytes.remove_prefix(static_cast<std::size_t>(wrote));
+    else if (wrote == 0 || errno != EINTR)
+      error = wrote == 0 ? ENOSPC : errno;
+  }
+  if (::close(file) != 0 && error == 0) error = errno;
+  if (error == 0 && ::rename(made.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return {};
+  ::unlink(made.c_str());
+  return std::strerror(error);
+}
 
 /// One command over one recording.
 class RecordRun {
@@ -215,13 +239,8 @@ int RecordRun::cut() {
                         recording::k_segment_bytes_max >> 20);
     return 1;
   }
-  // It has of the cluster what the recording has: for its owner alone.
-  const int made = ::open(options_.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (made >= 0) ::close(made);
-  std::ofstream file(options_.output, std::ios::binary | std::ios::trunc);
-  file << bytes;
-  if (made < 0 || !file.flush()) {
-    err_ << fmt::format("berth: cannot write {}: {}\n", report::terminal_text(options_.output), std::strerror(errno));
+  if (const std::string why = write_for_owner(options_.output, bytes); !why.empty()) {
+    err_ << fmt::format("berth: cannot write {}: {}\n", report::terminal_text(options_.output), why);
     return 1;
   }
   out_ << fmt::format("{} records\n", written);

@@ -99,6 +99,37 @@ TEST_F(RecordCommands, ACutIsARecordingOfItsOwn) {
   EXPECT_EQ(file.st_mode & 0777, 0600u);
 }
 
+TEST_F(RecordCommands, ACutTakesThePlaceOfAFileAndFollowsNoLink) {
+  simulate();
+  const auto cut_to = [&](const std::string& output) {
+    RecordOptions cut;
+    cut.path = recording();
+    cut.output = output;
+    std::ostringstream out, err;
+    const int status = run_record_cut(cut, out, err);
+    EXPECT_EQ(status == 0, err.str().empty()) << err.str();
+    return status;
+  };
+  // Others may read the file that is there, and one of them has it open.
+  const std::string open_to_others = write("open.rec", "before");
+  ASSERT_EQ(::chmod(open_to_others.c_str(), 0666), 0);
+  std::ifstream opened(open_to_others);
+  EXPECT_EQ(cut_to(open_to_others), 0);
+  struct stat file {};
+  ASSERT_EQ(::stat(open_to_others.c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777, 0600u);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(opened), {}), "before");
+  const std::string victim = write("victim", "untouched");
+  std::filesystem::create_symlink(victim, folder + "/link.rec");
+  EXPECT_EQ(cut_to(folder + "/link.rec"), 1);
+  std::ifstream in(victim);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "untouched");
+  EXPECT_EQ(cut_to(folder), 1);
+  EXPECT_EQ(cut_to(folder + "/nowhere/cut.rec"), 1);
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    EXPECT_EQ(entry.path().filename().string().find(".rec."), std::string::npos) << "left behind: " << entry.path();
+}
+
 TEST_F(RecordCommands, APodIsExplainedAsAnAttemptSawTheCluster) {
   simulate();
   ExplainOptions options;
