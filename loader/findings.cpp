@@ -81,8 +81,7 @@ std::string escaped(std::string_view text, std::size_t limit) {
     if (out.size() >= limit) return out + "…";
     const std::size_t length = utf8_length(text);
     const auto lead = static_cast<unsigned char>(text.front());
-    // U+0080..U+009F are control characters as well.
-    const bool control = lead < 0x20 || lead == 0x7f || (length == 2 && lead == 0xc2 && (text[1] & 0x60) == 0);
+    const bool control = lead < 0x20 || lead == 0x7f || display_control_length(text) != 0;
     if (length == 0 || control) {
       const std::size_t bytes = length == 0 ? 1 : length;
       for (const char byte : text.substr(0, bytes)) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));

@@ -62,9 +62,9 @@ void append_shown(std::string& out, std::string_view text, Quoting quoting) {
         append_escaped(out, c);
       else
         out += static_cast<char>(c);
-    } else if (length = utf8_length(text); length == 2 && c == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned char>(text[1]));  // U+0080 to U+009F
-    } else if (length != 0) {
+    } else if (length = display_control_length(text); length != 0) {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", display_control_code(text, length));
+    } else if (length = utf8_length(text); length != 0) {
       out += text.substr(0, length);
     } else {
       length = 1;

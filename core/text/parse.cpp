@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/utf8.hpp"
 #include "text/builder.hpp"
 #include "text/last_of_name.hpp"
 
@@ -171,9 +172,17 @@ void append_json_string(std::string& out, std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     // DEL may stand in JSON as it is, but not in YAML, which also reads what is written here.
-    if (byte >= 0x20 && byte != 0x7f && byte != '"' && byte != '\\') continue;
+    const std::size_t control_bytes = byte < 0x80 ? 0 : display_control_length(text.substr(i));
+    if (control_bytes == 0 && byte >= 0x20 && byte != 0x7f && byte != '"' && byte != '\\') continue;
     out.append(text, plain, i - plain);
     plain = i + 1;
+    if (control_bytes != 0) {
+      // Those change what a terminal shows of the rest.
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", display_control_code(text.substr(i), control_bytes));
+      i += control_bytes - 1;
+      plain = i + 1;
+      continue;
+    }
     switch (byte) {
       case '"':
         out += "\\\"";

@@ -24,6 +24,22 @@ const text::Value& at(const text::Document& document, std::string_view path) {
   return value == nullptr ? k_null : *value;
 }
 
+TEST(JsonReport, GivesNothingToATerminalThatChangesHowItShowsTheRest) {
+  report::PodLine pod = placed(
+      "a\xc2\x9b"
+      "31m\u202egnp\u2066",
+      "a-1");
+  const report::SimulationReport report = report_of({pod}, {node_line("a-1", 4000, 8000)});
+  const std::string json = report::render_json(report);
+  for (const std::string& text : {json, report::render_yaml(report)}) {
+    for (const char* raw : {"\xc2\x9b", "\u202e", "\u2066"}) EXPECT_EQ(text.find(raw), std::string::npos) << text;
+    text::Diagnostics wrong;
+    const auto documents = text::parse(text, "report", wrong);
+    ASSERT_TRUE(wrong.empty()) << wrong.render() << text;
+    EXPECT_EQ(at(documents.front(), "pods").elements()[0].find("name")->text(), pod.name);
+  }
+}
+
 /// The fields that programs rely on.
 void expect_example(const text::Document& document) {
   EXPECT_EQ(at(document, "totals.placed").integer(), 1);

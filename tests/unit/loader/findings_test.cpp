@@ -40,7 +40,10 @@ TEST(Escaped, LeavesTextAndSpellsOutTheRest) {
   EXPECT_EQ(escaped("\xc3"), "\\xc3");                    // a sequence that is cut
   EXPECT_EQ(escaped("\xc0\xaf"), "\\xc0\\xaf");           // not the shortest form
   EXPECT_EQ(escaped("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
-  EXPECT_EQ(escaped("\xc2\x9b"), "\\xc2\\x9b");           // a control character of ISO 8859
+  EXPECT_EQ(escaped("a\u202eb"), "a\\xe2\\x80\\xaeb");    // what follows would be shown from right to left
+  EXPECT_EQ(escaped("\u2066\u061c\u2028"), "\\xe2\\x81\\xa6\\xd8\\x9c\\xe2\\x80\\xa8");
+  EXPECT_EQ(escaped("\u2030\u2065\u061b\u00e9"), "\u2030\u2065\u061b\u00e9");
+  EXPECT_EQ(escaped("\xc2\x9b"), "\\xc2\\x9b");  // a control character of ISO 8859
   EXPECT_EQ(escaped("abcdef", 3), "abc…");
 }
 

@@ -74,6 +74,7 @@ TEST(TextLog, ShowsValuesOfSeveralLinesAsTheyAre) {
 TEST(TextLog, EscapesControlCharactersInValuesOfSeveralLines) {
   EXPECT_EQ(value_of("a\rE1123 forged\n\x1b[2Jb\x7f\0c"), "<\n\ta\\rE1123 forged\n\t\\x1b[2Jb\\x7f\n >");
   EXPECT_EQ(value_of(std::string_view("\n\0\x9b", 3)), "<\n\t\n\t\\x00\\x9b\n >");
+  EXPECT_EQ(value_of("a\u202eb"), "\"a\\u202eb\"");  // what follows would be shown from right to left
   // A terminal may take U+009B for ESC [.
   EXPECT_EQ(value_of("\n\xc2\x9b"
                      "31m"),
