@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::size_t k_symbols_shown_max = 8;
 constexpr std::string_view k_draft_prefix = "berth.draft.";
+/// A point that is not what it was as a draft.
+constexpr std::string_view k_changed_point = "berth.draft.groups/0", k_changed_point_now = "berth.groups/1";
 
 bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
@@ -308,25 +310,38 @@ void judge_versions(const FileRules& rules, PluginFile& file) {
   }
 }
 
+bool is_in(const std::vector<std::string>& list, const std::string& one) {
+  return std::find(list.begin(), list.end(), one) != list.end();
+}
+
+/// Without it the plugin would load, and do nothing.
+void judge_changed_point(const FileRules& rules, const PluginNote& note, PluginFile& file) {
+  Finding finding = file.finding("P013");
+  finding.evidence.push_back(fmt::format("{} offers the point {}, which changed when it became permanent; {} has {}",
+                                         note.plugin, k_changed_point, rules.product, k_changed_point_now));
+  finding.advice = "build the plugin with this berth's SDK";
+  file.findings.push_back(std::move(finding));
+}
+
 void judge_services(const FileRules& rules, PluginFile& file) {
   std::vector<std::string> missing;
   std::vector<std::string> drafts;
   std::uint16_t minor_built = 0;  // of a plugin that requires a draft
   for (const PluginNote& note : file.notes) {
     if (note.abi_major != BERTH_ABI_MAJOR) continue;
+    for (const std::string& point : note.points)
+      if (point == k_changed_point) judge_changed_point(rules, note, file);
     // What was built with this very minor has the drafts as they are here.
     if (!rules.allow_draft_interfaces && note.minor_built != rules.abi_minor)
       for (const auto* const ids : {&note.points, &note.services})
         for (const std::string& id : *ids)
-          if (starts_with(id, k_draft_prefix) && std::find(drafts.begin(), drafts.end(), id) == drafts.end()) {
+          if (starts_with(id, k_draft_prefix) && !is_in(rules.former_drafts, id) && id != k_changed_point &&
+              !is_in(drafts, id)) {
             drafts.push_back(id);
             minor_built = note.minor_built;
           }
     for (const std::string& service : note.services) {
-      const auto& offered = rules.host_services;
-      if (rules.compare_services && std::find(offered.begin(), offered.end(), service) == offered.end()) {
-        missing.push_back(service);
-      }
+      if (rules.compare_services && !is_in(rules.host_services, service)) missing.push_back(service);
     }
   }
   if (!missing.empty()) {

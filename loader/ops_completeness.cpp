@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "berth/ext/draft/domains.h"
-#include "berth/ext/draft/groups.h"
+#include "berth/ext/groups.h"
 #include "berth/plugin.h"
 
 namespace berth::loader {
@@ -83,7 +83,7 @@ void check_requeue(const berth_requeue_ops_v1* ops, Sentences& missing) {
     missing.emplace_back("interests, of which there are some");
 }
 
-void check_groups(const berth_group_ops_v0* ops, Sentences& missing) {
+void check_groups(const berth_group_ops_v1* ops, Sentences& missing) {
   if (!HAS_FUNCTION(ops, group_of)) missing.emplace_back("group_of");
   if (!HAS_FUNCTION(ops, quorum)) missing.emplace_back("quorum");
 }
@@ -132,7 +132,7 @@ constexpr std::array k_known_points{
     KnownPoint{"berth.permit/1", checked<berth_permit_ops_v1, check_permit>, 0},
     KnownPoint{"berth.bind/1", checked<berth_bind_ops_v1, check_bind>, 0},
     KnownPoint{"berth.requeue/1", checked<berth_requeue_ops_v1, check_requeue>, {}},
-    KnownPoint{"berth.draft.groups/0", checked<berth_group_ops_v0, check_groups>, 0},
+    KnownPoint{"berth.groups/1", checked<berth_group_ops_v1, check_groups>, 0},
     KnownPoint{"berth.draft.domains/0", checked<berth_domain_ops_v0, check_domains>, 0},
 };
 

@@ -57,15 +57,17 @@ struct WantedPlugin {
 struct HostOffer {
   std::string product;                // "berth 0.1.0"
   std::vector<std::string> services;  // ids that berth_host_v1::service answers, drafts included
+  // Ids that some of these had as drafts, and that it answers still: what is behind them does not change any more.
+  std::vector<std::string> former_drafts = {};
 };
 
 struct LoadRequest {
   PluginDirectory directory;
   std::vector<PluginPin> files;
   std::vector<WantedPlugin> wanted;
-  bool strict = false;                 // only what `files` pins may load; other files are not even judged
-  bool require_digest = false;         // every file that loads needs a pinned sha256
-  bool allow_draft_interfaces = true;  // berth.draft.*, for files of other minors; ABI 0 is a preview as a whole
+  bool strict = false;                  // only what `files` pins may load; other files are not even judged
+  bool require_digest = false;          // every file that loads needs a pinned sha256
+  bool allow_draft_interfaces = false;  // berth.draft.*, for files that were built with another minor
   std::chrono::milliseconds constructor_limit{10'000};
   bool kernel_seals = true;  // false: as on a kernel without sealed memory
 };

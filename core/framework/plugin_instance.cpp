@@ -13,9 +13,10 @@
 namespace berth::framework {
 
 const void* Host::find_service(std::string_view id) const noexcept {
+  const std::string_view permanent = permanent_id(id);
   for (const HostService& service : more_services)
-    if (service.id == id) return service.table;
-  return own_service(id);
+    if (service.id == permanent) return service.table;
+  return own_service(permanent);
 }
 
 void* Host::state_of(std::string_view id) const noexcept {
@@ -156,7 +157,8 @@ PluginInstance::PluginInstance(PluginSource source, Host& host, std::size_t ordi
       name_(source_.descriptor->name),
       version_(source_.descriptor->version != nullptr ? source_.descriptor->version : ""),
       profile_(std::move(profile)),
-      index_(host.names.index_of(name_)) {
+      index_(host.names.index_of(name_)),
+      ids_(host.symbols) {
   crumb_ = {name_.c_str(), version_.c_str(), source_.file.empty() ? nullptr : source_.file.c_str(),
             source_.build_id.empty() ? nullptr : source_.build_id.c_str()};
   counters_.fill(host.counters.define(name_, "other", profile_));
@@ -174,7 +176,7 @@ void PluginInstance::resolve_points() {
   permit = ops_of<berth_permit_ops_v1>(d, "berth.permit/1");
   bind = ops_of<berth_bind_ops_v1>(d, "berth.bind/1");
   requeue = ops_of<berth_requeue_ops_v1>(d, "berth.requeue/1");
-  group = ops_of<berth_group_ops_v0>(d, k_groups_id);
+  group = ops_of<berth_group_ops_v1>(d, k_groups_id);
   domains = ops_of<berth_domain_ops_v0>(d, k_domains_id);
   points_ = points_of(d);
   const auto own = [&](const auto* ops) {
@@ -322,7 +324,7 @@ std::uint32_t PluginInstance::resource_of(const berth_interest_v1& interest) con
 
 bool declares(const berth_plugin_v1& d, std::string_view service_id) noexcept {
   return std::any_of(d.services, d.services + d.service_count,
-                     [&](const char* id) { return std::string_view(id) == service_id; });
+                     [&](const char* id) { return permanent_id(id) == service_id; });
 }
 
 PluginInstance::~PluginInstance() {

@@ -10,7 +10,6 @@
 
 #include "base/result.hpp"
 #include "berth/ext/draft/domains.h"
-#include "berth/ext/draft/groups.h"
 #include "berth/plugin.h"
 #include "cache/snapshot.hpp"
 #include "config/plugin_catalog.hpp"
@@ -19,6 +18,7 @@
 #include "framework/ports.hpp"
 #include "framework/reason_table.hpp"
 #include "framework/services/debug_pages.hpp"
+#include "framework/services/instance_ids.hpp"
 #include "framework/services/instance_tasks.hpp"
 #include "framework/services/object_store.hpp"
 #include "framework/services/service_tables.hpp"
@@ -71,6 +71,7 @@ struct PluginSource {
   std::string build_id;                   // may be empty
   std::vector<std::string> rbac;          // "create core/pods/binding"
   std::vector<std::string> watches = {};  // "core/v1/services"
+  std::uint16_t abi_minor_built = BERTH_ABI_MINOR;
 };
 
 /// Whether a descriptor names that service.
@@ -145,7 +146,7 @@ class PluginInstance {
   const berth_permit_ops_v1* permit = nullptr;
   const berth_bind_ops_v1* bind = nullptr;
   const berth_requeue_ops_v1* requeue = nullptr;
-  const berth_group_ops_v0* group = nullptr;
+  const berth_group_ops_v1* group = nullptr;
   const berth_domain_ops_v0* domains = nullptr;
 
   const observe::CrumbOwner& crumb() const noexcept { return crumb_; }
@@ -158,6 +159,10 @@ class PluginInstance {
   bool loading() const noexcept { return loading_; }
   /// What berth.executor/1 runs for it; outlives it.
   const std::shared_ptr<InstanceTasks>& tasks() const noexcept { return tasks_; }
+  /// What it has interned since it was made.
+  InstanceIds& ids() noexcept { return ids_; }
+  /// Plugins from before 0.6 pin what they keep.
+  bool keeps_ids() const noexcept { return source_.abi_minor_built >= 6; }
   /// True when its descriptor names that service.
   bool declares(std::string_view service_id) const noexcept { return framework::declares(descriptor(), service_id); }
   /// A watch that create() declared. [load]
@@ -194,6 +199,7 @@ class PluginInstance {
   std::atomic<std::uint64_t> epoch_{1};
   berth_host_v1 abi_host_{};
   const std::shared_ptr<InstanceTasks> tasks_ = std::make_shared<InstanceTasks>();
+  InstanceIds ids_;
 };
 
 /// The points that a descriptor implements, before any instance exists.

@@ -67,7 +67,7 @@ berth_code fits_without(void* ctx, const berth_cycle_v1* cycle, berth_slot node,
   return static_cast<berth_code>(verdict.code);
 }
 
-constexpr berth_dry_run_v0 k_dry_run{sizeof(berth_dry_run_v0), 0, &pods_on, &fits_without};
+constexpr berth_dry_run_v1 k_dry_run{sizeof(berth_dry_run_v1), 0, &pods_on, &fits_without};
 
 }  // namespace
 

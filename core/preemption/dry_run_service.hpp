@@ -5,7 +5,7 @@
 namespace berth::preemption {
 
 /// "Would the pod fit on that node without these pods?", for policies.
-inline constexpr std::string_view k_dry_run_service = "berth.draft.dry_run/0";
+inline constexpr std::string_view k_dry_run_service = "berth.dry_run/1";
 const void* dry_run_service() noexcept;
 
 }  // namespace berth::preemption

@@ -23,14 +23,21 @@ berth_code answer(berth_note_v1* note, std::string_view text, berth_code code) {
   return code;
 }
 
-void preemptor(void* ctx, const berth_cycle_v1* cycle, berth_preemptor_v0* out) {
+void preemptor(void* ctx, const berth_cycle_v1* cycle, berth_preemptor_v1* out) {
   const model::Pod& pod = *framework::context_of(cycle).pod();
   const bool nominated = pod.nominated_node != k_no_symbol;
   *out = {out->struct_size, pod.spec->preempts ? 0u : 1u, pod.priority, nominated ? 1u : 0u,
           nominated ? self(ctx).host().snapshot.find(pod.nominated_node) : cache::k_no_slot};
 }
 
-void pods_on(void* ctx, const berth_cycle_v1*, berth_slot node, std::uint32_t (*visit)(void*, const berth_victim_v0*),
+/// What a preemption policy sees of pods that may have to go.
+framework::PodFields shown_fields(const framework::PluginInstance& plugin) {
+  framework::PodFields shown = plugin.hint_fields();
+  shown.groups |= BERTH_POD_PRIORITY | BERTH_POD_NAMESPACE;
+  return shown;
+}
+
+void pods_on(void* ctx, const berth_cycle_v1*, berth_slot node, std::uint32_t (*visit)(void*, const berth_victim_v1*),
              void* arg) {
   const framework::Host& host = self(ctx).host();
   if (node >= host.snapshot.slot_count()) return;
@@ -38,27 +45,27 @@ void pods_on(void* ctx, const berth_cycle_v1*, berth_slot node, std::uint32_t (*
   for (const cache::PodHandle handle : host.snapshot.row(node).pods) {
     const model::PodPtr pod = host.pod_of(handle);
     if (!pod) continue;
-    const berth_victim_v0 seen = victim_facts(*pod, position++);
+    const berth_victim_v1 seen = victim_facts(*pod, node, position++);
     if (visit(arg, &seen) == 0) return;
   }
 }
 
-berth_code search(void* ctx, const berth_cycle_v1* cycle, const berth_preemption_request_v0* request, void* policy_self,
-                  berth_preemption_result_v0* result, berth_note_v1* note) {
+berth_code search(void* ctx, const berth_cycle_v1* cycle, const berth_preemption_request_v1* request, void* policy_self,
+                  berth_preemption_result_v1* result, berth_note_v1* note) {
   framework::PluginInstance& plugin = self(ctx);
   Preemption& preemption = preemption_of(ctx);
   result->node = BERTH_NO_SLOT;
-  const berth_preemption_policy_v0* const policy = request->policy;
+  const berth_preemption_policy_v1* const policy = request->policy;
   if (policy == nullptr || policy->importance == nullptr || policy->rank == nullptr || policy->rank_words == 0 ||
       policy->rank_words > BERTH_RANK_WORDS_MAX)
     return answer(note, "a search needs a policy with importance, rank and 1 to 8 rank words", BERTH_BAD_ARGS);
+  if (request->reserved != 0) return answer(note, "the reserved word of a search is not 0", BERTH_BAD_ARGS);
   if (!preemption.is_used() || !plugin.declares(k_service))
     return answer(note, fmt::format("the plugin does not declare the service {}", k_service), BERTH_DENIED);
   if (plugin.host().snapshot.node_count() == 0) return answer(note, "no nodes available", BERTH_ERROR);
   framework::CycleContext& context = framework::context_of(cycle);
   const observe::BreadcrumbNesting nesting;
-  framework::PodFields shown = plugin.hint_fields();
-  shown.groups |= BERTH_POD_PRIORITY | BERTH_POD_NAMESPACE;
+  const framework::PodFields shown = shown_fields(plugin);
   const VictimChoice& choice =
       preemption.search_of(plugin).run(context, *request, policy_self, preemption.review(), shown);
   result->candidates = choice.candidates;
@@ -88,13 +95,56 @@ void victims(void* ctx, const berth_cycle_v1* cycle, void (*visit)(void*, berth_
     }
 }
 
+berth_code show(void* ctx, const berth_cycle_v1*, const berth_victim_v1* victim,
+                void (*use)(void*, const berth_pod_v1*), void* arg) {
+  const framework::Host& host = self(ctx).host();
+  if (victim->node >= host.snapshot.slot_count()) return BERTH_NOT_FOUND;
+  std::uint32_t position = 0;
+  for (const cache::PodHandle handle : host.snapshot.row(victim->node).pods) {
+    const model::PodPtr pod = host.pod_of(handle);
+    if (!pod || position++ != victim->position) continue;
+    framework::Arena arena;
+    framework::PodView view;
+    view.reset(*pod, arena);
+    use(arg, view.view(shown_fields(self(ctx))));
+    return BERTH_OK;
+  }
+  return BERTH_NOT_FOUND;
+}
+
+void chosen(void* ctx, const berth_cycle_v1* cycle, void (*visit)(void*, const berth_victim_v1*, const berth_pod_v1*),
+            void* arg) {
+  const framework::Host& host = self(ctx).host();
+  const VictimChoice* const choice = preemption_of(ctx).choice_of(self(ctx), framework::context_of(cycle).cycle_id());
+  if (choice == nullptr) return;
+  const cache::Slot node = choice->best->slot;
+  const framework::PodFields shown = shown_fields(self(ctx));
+  framework::Arena arena;
+  for (const cache::PodHandle victim : choice->best->victims) {
+    std::uint32_t position = 0;
+    for (const cache::PodHandle handle : host.snapshot.row(node).pods) {
+      const model::PodPtr pod = host.pod_of(handle);
+      if (!pod) continue;
+      if (handle == victim) {
+        const berth_victim_v1 facts = victim_facts(*pod, node, position);
+        arena.reset();
+        framework::PodView view;
+        view.reset(*pod, arena);
+        visit(arg, &facts, view.view(shown));
+        break;
+      }
+      ++position;
+    }
+  }
+}
+
 std::uint32_t evicting(void* ctx, berth_str uid) {
   framework::EvictionsPort* const port = self(ctx).host().ports.preemption;
   return port != nullptr && port->evicting(framework::from_abi(uid)) ? 1 : 0;
 }
 
-constexpr berth_preemption_v0 k_preemption{
-    sizeof(berth_preemption_v0), 0, &preemptor, &pods_on, &search, &victims, &evicting};
+constexpr berth_preemption_v1 k_preemption{
+    sizeof(berth_preemption_v1), 0, &preemptor, &pods_on, &search, &victims, &evicting, &show, &chosen};
 
 }  // namespace
 

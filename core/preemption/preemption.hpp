@@ -14,12 +14,12 @@
 namespace berth::preemption {
 
 /// The service through which policies search for victims, and the declaration that a plugin needs for it.
-inline constexpr std::string_view k_service = "berth.draft.preemption/0";
+inline constexpr std::string_view k_service = "berth.preemption/1";
 
 /// Ids of the services that Preemption offers.
 const std::vector<std::string_view>& service_ids();
 
-/// Preemption as plugins use it: the services "berth.draft.preemption/0" and "berth.draft.dry_run/0", the disruption
+/// Preemption as plugins use it: the services "berth.preemption/1" and "berth.dry_run/1", the disruption
 /// budgets, and one search for victims per plugin instance.
 ///
 /// Lifetime: made before the framework whose services it offers, and before the cluster is read; outlives the framework;

@@ -23,8 +23,8 @@ constexpr std::size_t k_slack = 2;               // rows a slot may grow by befo
 
 }  // namespace
 
-berth_victim_v0 victim_facts(const model::Pod& pod, std::uint32_t position) {
-  return {pod.start_ns == 0 ? BERTH_NOT_STARTED : pod.start_ns, pod.priority, flags_of(pod), position, 0};
+berth_victim_v1 victim_facts(const model::Pod& pod, cache::Slot node, std::uint32_t position) {
+  return {pod.start_ns == 0 ? BERTH_NOT_STARTED : pod.start_ns, pod.priority, flags_of(pod), position, node};
 }
 
 PodOnNode VictimIndex::pod_on_node(const model::Pod& pod, cache::PodHandle handle) {
@@ -121,7 +121,7 @@ void VictimIndex::read(cache::Slot slot) {
   if (row.node != nullptr)
     for (const cache::PodHandle handle : row.pods)
       if (const model::PodPtr pod = host_.pod_of(handle)) {
-        fresh_facts_.push_back(victim_facts(*pod, static_cast<std::uint32_t>(fresh_.size())));
+        fresh_facts_.push_back(victim_facts(*pod, slot, static_cast<std::uint32_t>(fresh_.size())));
         lowest_priority_ = std::min(lowest_priority_, fresh_facts_.back().priority);
         fresh_.push_back(pod_on_node(*pod, handle));
       }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "berth/ext/draft/preemption.h"
+#include "berth/ext/preemption.h"
 #include "cache/snapshot.hpp"
 #include "framework/plugin_instance.hpp"
 
@@ -34,7 +34,7 @@ struct PodOnNode {
 /// Threads: the scheduling thread.
 class VictimIndex {
  public:
-  using Importance = void (*)(void* self, const berth_victim_v0* pods, std::uint32_t count, std::uint64_t* keys);
+  using Importance = void (*)(void* self, const berth_victim_v1* pods, std::uint32_t count, std::uint64_t* keys);
 
   explicit VictimIndex(framework::Host& host) : host_(host) {}
 
@@ -46,7 +46,7 @@ class VictimIndex {
   Range range(cache::Slot slot) const noexcept { return {ranges_[slot].first, ranges_[slot].count}; }
   const PodOnNode* pods() const noexcept { return pods_.data(); }
   /// As the policy sees them, parallel to pods().
-  const berth_victim_v0* facts() const noexcept { return facts_.data(); }
+  const berth_victim_v1* facts() const noexcept { return facts_.data(); }
   /// By PodOnNode::amounts. Pods come from templates, so there are few.
   const Amounts* amounts() const noexcept { return amount_classes_.data(); }
   /// By label class: namespace and labels of its pods.
@@ -80,7 +80,7 @@ class VictimIndex {
   std::uint64_t position_ = 0, membership_ = 0, numbering_ = 0;
   std::uint64_t symbol_generation_ = 0;  // label classes hold symbols that the pods held
   std::vector<PodOnNode> pods_;
-  std::vector<berth_victim_v0> facts_;
+  std::vector<berth_victim_v1> facts_;
   std::vector<Held> ranges_;  // by slot
   std::int32_t lowest_priority_ = INT32_MAX;
   std::size_t wasted_ = 0;  // rows of pods_ that no range covers
@@ -89,12 +89,12 @@ class VictimIndex {
   boost::unordered_flat_map<LabelKey, std::uint32_t, HashLabels> label_numbers_;
   std::vector<LabelKey> label_classes_{{}};  // 0: no labels
   std::vector<PodOnNode> fresh_;
-  std::vector<berth_victim_v0> fresh_facts_;
+  std::vector<berth_victim_v1> fresh_facts_;
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint32_t> order_;
 };
 
 /// One pod as a policy sees it.
-berth_victim_v0 victim_facts(const model::Pod& pod, std::uint32_t position);
+berth_victim_v1 victim_facts(const model::Pod& pod, cache::Slot node, std::uint32_t position);
 
 }  // namespace berth::preemption

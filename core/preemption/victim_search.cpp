@@ -13,13 +13,13 @@
 
 namespace berth::preemption {
 
-const VictimChoice& VictimSearch::run(framework::CycleContext& context, const berth_preemption_request_v0& request,
+const VictimChoice& VictimSearch::run(framework::CycleContext& context, const berth_preemption_request_v1& request,
                                       void* self, const CandidateReview& review, const framework::PodFields& shown) {
   return last_ = VictimSearchRun(*this, context, request, self, review, shown).choose();
 }
 
 VictimSearchRun::VictimSearchRun(VictimSearch& search, framework::CycleContext& context,
-                                 const berth_preemption_request_v0& request, void* self, const CandidateReview& review,
+                                 const berth_preemption_request_v1& request, void* self, const CandidateReview& review,
                                  const framework::PodFields& shown)
     : Buffers(std::move(search.buffers_)),
       search_(search),
@@ -440,7 +440,7 @@ void VictimSearchRun::rank_reviewed() {
       by_importance.push_back(handle);
     }
     candidate.victims = std::move(by_importance);
-    const berth_victims_v0 victims{index_.facts() + range.first, evicted_.data(), range.count, candidate.violations};
+    const berth_victims_v1 victims{index_.facts() + range.first, evicted_.data(), range.count, candidate.violations};
     request_.policy->rank(self_, &victims, 1, candidate.rank.data());
   }
 }

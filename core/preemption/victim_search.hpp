@@ -67,7 +67,7 @@ struct VictimChoice {
 /// The search for pods that have to go so that a pod fits: which nodes, which pods, and which of the nodes is the best.
 /// What it keeps between searches is the index of pods and memory; a search is an object of its own.
 ///
-/// Place:   behind the service berth.draft.preemption/0; one per plugin instance. Policy (importance, rank) is the
+/// Place:   behind the service berth.preemption/1; one per plugin instance. Policy (importance, rank) is the
 ///          plugin's.
 /// Result:  as upstream's over every node that is asked about: per node, all pods of lower priority leave, and if the
 ///          pod fits then, they come back one by one as long as it still fits; pods whose disruption budget is used up
@@ -85,7 +85,7 @@ class VictimSearch {
       : host_(host), budgets_(budgets), index_(host), rows_(host), alone_blocks_(host.snapshot) {}
 
   /// `review` may be empty. The result stays until the next run.
-  const VictimChoice& run(framework::CycleContext& context, const berth_preemption_request_v0& request, void* self,
+  const VictimChoice& run(framework::CycleContext& context, const berth_preemption_request_v1& request, void* self,
                           const CandidateReview& review, const framework::PodFields& shown = {});
   /// Of the last run.
   const VictimChoice& last() const noexcept { return last_; }
@@ -113,7 +113,7 @@ class VictimSearch {
     std::vector<std::uint32_t> turns_;  // order of coming back, as distance from Row::first
     std::vector<std::uint64_t> alive_, trial_;
     std::vector<std::uint32_t> changed_;
-    std::vector<berth_victims_v0> to_rank_;
+    std::vector<berth_victims_v1> to_rank_;
     std::vector<std::uint64_t> ranks_;
     std::vector<std::int64_t> allowed_;  // by budget
     std::vector<std::uint32_t> touched_;

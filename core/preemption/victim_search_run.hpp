@@ -12,7 +12,7 @@ namespace berth::preemption {
 /// One search for victims, from the request to the choice. Borrows the memory of the VictimSearch while it lives.
 class VictimSearchRun : private VictimSearch::Buffers {
  public:
-  VictimSearchRun(VictimSearch& search, framework::CycleContext& context, const berth_preemption_request_v0& request,
+  VictimSearchRun(VictimSearch& search, framework::CycleContext& context, const berth_preemption_request_v1& request,
                   void* self, const CandidateReview& review, const framework::PodFields& shown);
   ~VictimSearchRun() { search_.buffers_ = std::move(static_cast<Buffers&>(*this)); }
   VictimSearchRun(const VictimSearchRun&) = delete;
@@ -80,7 +80,7 @@ class VictimSearchRun : private VictimSearch::Buffers {
   framework::NodeBlocks& alone_blocks_;
   VictimSearch::BudgetsOfClasses& of_classes_;
   framework::CycleContext& context_;
-  const berth_preemption_request_v0& request_;
+  const berth_preemption_request_v1& request_;
   void* const self_;
   const CandidateReview& review_;
   const bool keep_all_;                // every candidate is wanted, not only the best
@@ -99,7 +99,7 @@ class VictimSearchRun : private VictimSearch::Buffers {
 
   // Of the current block of nodes.
   const PodOnNode* pods_ = nullptr;  // of the index
-  const berth_victim_v0* facts_ = nullptr;
+  const berth_victim_v1* facts_ = nullptr;
   bool gave_up_ = false;
   std::uint32_t quiet_chunks_ = 0;  // in a row in which giving up early found nothing to give up
 };

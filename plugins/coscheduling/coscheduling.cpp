@@ -246,7 +246,7 @@ class Coscheduling {
     };
     std::vector<Column> columns;
     for (const Want& want : wanted) {
-      const berth::Id resource = intern_(want.name);
+      const berth::Id resource = intern_.for_cycle(want.name);
       if (want.name == "pods")
         columns.push_back({columns_.column(cycle, allowed_pods_), columns_.column(cycle, pods_), 0});
       else

@@ -54,15 +54,19 @@ struct Gangs {
   };
   Asked quorum(const PodSpec& spec) {
     PodRecord record(policy.host(), spec, BERTH_POD_IDENTITY | BERTH_POD_PLACEMENT);
-    berth_quorum_v0 out{sizeof out, 0, 0, 0};
+    berth_quorum_v1 out{sizeof out, 0, 0, 0};
     NoteRecord note;
     const berth_code code =
-        policy.ops<berth_group_ops_v0>("berth.draft.groups/0")->quorum(policy.self(), record.raw(), &out, note.raw());
+        policy.ops<berth_group_ops_v1>("berth.groups/1")->quorum(policy.self(), record.raw(), &out, note.raw());
     return {policy.outcome(code, note), out.needed, out.hold_ms};
   }
   std::string group_of(const PodSpec& spec) {
     PodRecord record(policy.host(), spec, BERTH_POD_IDENTITY | BERTH_POD_PLACEMENT);
-    return text_of(policy.ops<berth_group_ops_v0>("berth.draft.groups/0")->group_of(policy.self(), record.raw()));
+    berth_str name{};
+    NoteRecord note;
+    const berth_code code =
+        policy.ops<berth_group_ops_v1>("berth.groups/1")->group_of(policy.self(), record.raw(), &name, note.raw());
+    return code == BERTH_OK ? text_of(name) : "cannot be told";
   }
   Outcome post_filter(const PodSpec& spec) {
     Attempt attempt(policy, spec, {{.name = "n"}});

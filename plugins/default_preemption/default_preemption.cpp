@@ -66,12 +66,12 @@ class DefaultPreemption {
   }
 
   Verdict post_filter(const Cycle& cycle, PostFilter& point) {
-    const berth_preemptor_v0 preemptor = preemption_.preemptor(cycle);
+    const berth_preemptor_v1 preemptor = preemption_.preemptor(cycle);
     if (preemptor.never != 0) return Verdict::unschedulable("preemption: not eligible due to preemptionPolicy=Never.");
     if (waits_for_earlier_victims(cycle, point, preemptor))
       return Verdict::unschedulable("preemption: not eligible due to a terminating pod on the nominated node.");
 
-    berth_preemption_request_v0 request{};
+    berth_preemption_request_v1 request{};
     request.nodes = point.unschedulable().data();
     request.word_count = point.unschedulable().size();
     request.below_priority = preemptor.priority;
@@ -98,7 +98,7 @@ class DefaultPreemption {
  private:
   /// An earlier attempt made room on a node, and the room is not free yet.
   bool waits_for_earlier_victims(const Cycle& cycle, const PostFilter& point,
-                                 const berth_preemptor_v0& preemptor) const {
+                                 const berth_preemptor_v1& preemptor) const {
     if (preemptor.nominated_given == 0 || preemptor.nominated == BERTH_NO_SLOT) return false;
     const auto unresolvable = point.unresolvable();
     const std::size_t word = preemptor.nominated / 64;
@@ -113,7 +113,7 @@ class DefaultPreemption {
   }
 
   /// As many nodes as upstream would look at, from a start that differs from search to search.
-  void take_sample(std::span<const std::uint64_t> nodes, berth_preemption_request_v0& request) {
+  void take_sample(std::span<const std::uint64_t> nodes, berth_preemption_request_v1& request) {
     std::int64_t potential = 0;
     for (const std::uint64_t word : nodes) potential += std::popcount(word);
     const std::int64_t wanted = std::min(potential, std::max(potential * percentage_ / 100, absolute_));

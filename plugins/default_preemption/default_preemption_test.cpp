@@ -17,7 +17,7 @@ Victim victim(std::int32_t priority, std::int64_t start_ns = 0) { return {start_
 /// Index of the node that is picked.
 std::size_t picked(const std::vector<Node>& nodes) {
   std::vector<std::uint8_t> evicted(64, 1);
-  std::vector<berth_victims_v0> raw;
+  std::vector<berth_victims_v1> raw;
   for (const Node& node : nodes)
     raw.push_back(
         {node.victims.data(), evicted.data(), static_cast<std::uint32_t>(node.victims.size()), node.violations});
@@ -50,11 +50,11 @@ TEST(PickOne, TakesTheEarlierOfEquals) { EXPECT_EQ(picked({{{victim(1, 1)}}, {{v
 TEST(PickOne, RanksOnlyWhoIsEvicted) {
   const std::vector<Victim> pods{victim(100, 1), victim(1, 7)};
   const std::uint8_t evicted[] = {0, 1};
-  const berth_victims_v0 node{pods.data(), evicted, 2, 0};
+  const berth_victims_v1 node{pods.data(), evicted, 2, 0};
   std::uint64_t all[5], one[5];
   PickOne::rank({&node, 1}, all);
   const std::uint8_t alone[] = {1};
-  const berth_victims_v0 single{pods.data() + 1, alone, 1, 0};
+  const berth_victims_v1 single{pods.data() + 1, alone, 1, 0};
   PickOne::rank({&single, 1}, one);
   EXPECT_TRUE(std::equal(all, all + 5, one));
 }
@@ -77,7 +77,7 @@ TEST(PickOne, AFurtherVictimNeverImprovesARank) {
     std::vector<std::uint8_t> evicted(pods.size(), 0);
     evicted[draw(pods.size())] = 1;
     std::uint64_t before[5], after[5];
-    berth_victims_v0 node{pods.data(), evicted.data(), static_cast<std::uint32_t>(pods.size()), 0};
+    berth_victims_v1 node{pods.data(), evicted.data(), static_cast<std::uint32_t>(pods.size()), 0};
     PickOne::rank({&node, 1}, before);
     evicted[draw(pods.size())] = 1;
     PickOne::rank({&node, 1}, after);

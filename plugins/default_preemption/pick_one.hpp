@@ -30,10 +30,10 @@ struct PickOne {
   }
 
   /// Each word is the next criterion. A further victim raises the first three or leaves them, and raises the fourth.
-  static void rank(std::span<const berth_victims_v0> nodes, std::uint64_t* ranks) noexcept {
+  static void rank(std::span<const berth_victims_v1> nodes, std::uint64_t* ranks) noexcept {
     // Added to every priority, so that of equal negative ones fewer victims are better.
     constexpr std::int64_t k_offset = std::int64_t{1} << 31;
-    for (const berth_victims_v0& node : nodes) {
+    for (const berth_victims_v1& node : nodes) {
       // The pods stand in the order of importance(): the first victim has the highest priority, and of those with it
       // the earliest start.
       std::uint32_t first = 0;

@@ -31,7 +31,7 @@ class InterPodAffinity {
       {"node(s) didn't match pod anti-affinity rules", "PodAntiAffinity"},
       {"node(s) didn't satisfy existing pods anti-affinity rules", "ExistingPodsAntiAffinity"}};
   static constexpr const char* services[] = {Intern::id,  Labels::id,   Sets::id,
-                                             Objects::id, PodIndex::id, "berth.draft.nodes/0"};
+                                             Objects::id, PodIndex::id, "berth.nodes/1"};
   static constexpr auto& watches = Namespaces::k_watches;
   static constexpr Normalize normalization = Normalize::minmax;
   static constexpr Interest interests[] = {
@@ -49,12 +49,12 @@ class InterPodAffinity {
         labels_(setup.service<Labels>()),
         sets_(setup.service<Sets>()),
         pod_index_(setup.service<PodIndex>()),
-        nodes_(static_cast<const berth_nodes_v0*>(setup.host().service(setup.host().ctx, "berth.draft.nodes/0"))),
+        nodes_(static_cast<const berth_nodes_v1*>(setup.host().service(setup.host().ctx, "berth.nodes/1"))),
         ctx_(setup.host().ctx),
         label_set_(setup.label_set()),
         namespaces_(setup),
         hints_(sets_, label_set_) {
-    if (nodes_ == nullptr) throw TooOld("the host has no service berth.draft.nodes/0");
+    if (nodes_ == nullptr) throw TooOld("the host has no service berth.nodes/1");
     setup.pod_fields(BERTH_POD_AFFINITY | BERTH_POD_LABELS | BERTH_POD_NAMESPACE);
   }
 
@@ -162,7 +162,7 @@ class InterPodAffinity {
   Labels labels_;
   Sets sets_;
   PodIndex pod_index_;
-  const berth_nodes_v0* nodes_;
+  const berth_nodes_v1* nodes_;
   void* ctx_;
   IdColumn label_set_;
   Namespaces namespaces_;

@@ -63,7 +63,7 @@ class Namespaces {
     read_ = true;
   }
   Id pinned(std::string_view text) {
-    pins_.push_back(intern_(text));
+    pins_.push_back(intern_.for_cycle(text));
     intern_.pin(pins_.back());
     return pins_.back();
   }

@@ -164,7 +164,7 @@ class NodeCounts {
         csi_nodes_.clear();
         return forget_all();
       }
-      const berth::Id id = intern_(name);
+      const berth::Id id = intern_.for_cycle(name);
       forget(id);
       if (now == nullptr) {
         if (csi_nodes_.erase(id) != 0) intern_.unpin(id);
@@ -216,7 +216,7 @@ class NodeCounts {
           }
           if (now == nullptr) return;
           Attachment attachment{std::string(storage::text(*now, 0)), std::string(storage::text(*now, 2)),
-                                intern_(storage::text(*now, 1))};
+                                intern_.for_cycle(storage::text(*now, 1))};
           forget(attachment.node);
           if (attachment.attacher.empty() || attachment.volume.empty()) return;
           intern_.pin(attachment.node);

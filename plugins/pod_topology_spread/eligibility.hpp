@@ -25,7 +25,7 @@ struct NodeFacts {
   Sets sets;
   Intern intern;
   NodeMatcher matcher;
-  const berth_nodes_v0* nodes;
+  const berth_nodes_v1* nodes;
   void* ctx;
   IdColumn name;
   IdColumn taint_set;

@@ -30,7 +30,7 @@ class PodTopologySpread {
       {"node(s) didn't match pod topology spread constraints (missing required label)", "MissingTopologyLabel"},
       {"node(s) didn't match pod topology spread constraints", "TopologySpread"}};
   static constexpr const char* services[] = {Intern::id,  Labels::id,   Sets::id,
-                                             Objects::id, PodIndex::id, "berth.draft.nodes/0"};
+                                             Objects::id, PodIndex::id, "berth.nodes/1"};
   static constexpr auto& watches = DefaultSelectors::k_watches;
   static constexpr Normalize normalization = Normalize::custom;
   static constexpr Interest interests[] = {
@@ -146,9 +146,8 @@ class PodTopologySpread {
 
  private:
   static NodeFacts node_facts(Setup& setup) {
-    const auto* nodes =
-        static_cast<const berth_nodes_v0*>(setup.host().service(setup.host().ctx, "berth.draft.nodes/0"));
-    if (nodes == nullptr) throw TooOld("the host has no service berth.draft.nodes/0");
+    const auto* nodes = static_cast<const berth_nodes_v1*>(setup.host().service(setup.host().ctx, "berth.nodes/1"));
+    if (nodes == nullptr) throw TooOld("the host has no service berth.nodes/1");
     return {setup.service<Labels>(),
             setup.service<Sets>(),
             setup.service<Intern>(),

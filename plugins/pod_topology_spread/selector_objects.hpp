@@ -79,10 +79,10 @@ class ParsedSelector {
   explicit ParsedSelector(Intern intern) : pins_(intern) {}
 
   void add(const std::string& key, std::uint32_t op, const std::vector<std::string>& values, Intern intern) {
-    Part part{intern(key), op, {}};
+    Part part{intern.for_cycle(key), op, {}};
     intern.pin(part.key);
     for (const std::string& value : values) {
-      part.values.push_back(intern(value));
+      part.values.push_back(intern.for_cycle(value));
       intern.pin(part.values.back());
     }
     parts_.push_back(std::move(part));

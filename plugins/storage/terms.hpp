@@ -165,9 +165,9 @@ class NodeJudge {
     NodeBits one(bits.size());
     for (const Requirement& r : term.all) {
       std::vector<berth::Id> values;
-      for (const std::string& value : r.values) values.push_back(intern_(value));
+      for (const std::string& value : r.values) values.push_back(intern_.for_cycle(value));
       const berth::Requirement requirement{
-          intern_(r.key), r.op, values.data(), static_cast<std::uint32_t>(values.size()), 0, r.number};
+          intern_.for_cycle(r.key), r.op, values.data(), static_cast<std::uint32_t>(values.size()), 0, r.number};
       labels_.match(cycle, requirement, one);
       for (std::size_t w = 0; w < bits.size(); ++w) bits[w] &= one[w];
     }

@@ -117,8 +117,8 @@ class AffinityIndex {
       if (term.invalid) continue;
       Needs& needs = made.any_of.emplace_back();
       for (const storage::Requirement& r : term.all) {
-        Need& need = needs.emplace_back(Need{intern_(r.key), r.op, {}, r.number});
-        for (const std::string& value : r.values) need.values.push_back(intern_(value));
+        Need& need = needs.emplace_back(Need{intern_.for_cycle(r.key), r.op, {}, r.number});
+        for (const std::string& value : r.values) need.values.push_back(intern_.for_cycle(value));
         std::sort(need.values.begin(), need.values.end());
         need.values.erase(std::unique(need.values.begin(), need.values.end()), need.values.end());
       }

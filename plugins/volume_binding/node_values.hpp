@@ -29,7 +29,7 @@ class NodeValues {
   const LabelIndex& index(const berth::Cycle& cycle, const std::string& key) {
     if (const auto known = indexes_.find(key); known != indexes_.end() && known->second.seen_in == cycle_)
       return known->second;
-    const berth::Id id = intern_(key);
+    const berth::Id id = intern_.for_cycle(key);
     const berth::DomainCache::Table table = domains_.get(cycle, id, labels_.column(cycle, id));
     if (indexes_.size() >= k_indexes_max && !indexes_.contains(key)) indexes_.clear();
     LabelIndex& index = indexes_[key];
@@ -55,7 +55,8 @@ class NodeValues {
     if (const storage::Requirement* lead = lead_of(cycle, term)) {
       std::vector<const berth::Id*> columns;
       if (term.all.size() > 1)
-        for (const storage::Requirement& r : term.all) columns.push_back(labels_.column(cycle, intern_(r.key)));
+        for (const storage::Requirement& r : term.all)
+          columns.push_back(labels_.column(cycle, intern_.for_cycle(r.key)));
       const LabelIndex& label = index(cycle, lead->key);
       for (const std::string& value : lead->values)
         if (const auto domain = label.domain_of.find(value); domain != label.domain_of.end())

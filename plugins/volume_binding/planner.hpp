@@ -163,7 +163,7 @@ class Planner {
       DelayedClaim& delayed = plan.delayed[i];
       const storage::Claim& claim = delayed.claim;
       if (const std::string* node = storage::find(claim.annotations, storage::k_selected_node)) {
-        delayed.selected_node = intern_(*node);
+        delayed.selected_node = intern_.for_cycle(*node);
         continue;
       }
       if (claim.has_selector && claim.selector.invalid)

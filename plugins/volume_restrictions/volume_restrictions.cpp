@@ -126,7 +126,7 @@ class VolumeRestrictions {
   std::int64_t used_claims(const berth::Cycle& cycle, const std::vector<std::string>& names) const {
     if (names.empty()) return 0;
     std::vector<berth::Id> ids;
-    for (const std::string& name : names) ids.push_back(intern_(name));
+    for (const std::string& name : names) ids.push_back(intern_.for_cycle(name));
     std::vector<bool> used(ids.size(), false);
     const std::uint32_t* column = columns_.column(cycle, volumes_);
     const auto nodes = cycle.nodes();

@@ -69,7 +69,7 @@ class VolumeZone {
     if (!refusal.empty()) return berth::Verdict::unresolvable(std::move(refusal));
     if (state.demands.empty()) return berth::Verdict::skip();
     for (Demand& demand : state.demands)
-      for (const std::string& zone : demand.zones) demand.ids.push_back(intern_(zone));
+      for (const std::string& zone : demand.zones) demand.ids.push_back(intern_.for_cycle(zone));
     out.make(std::move(state));
     return berth::Verdict::ok();
   }

@@ -11,7 +11,7 @@ Layout is the same on every supported architecture (LP64, natural alignment), so
 
 sdk/abi/HISTORY names every version ever published, with the digest of its manifest; a version or manifest that is
 missing is a failure, not a gap. Each of them must be a prefix of the current headers: a struct that starts with
-struct_size may have grown at its end, everything else is as it was (drafts, revision 0, may be dropped). Under ABI 0 a break is allowed when
+struct_size may have grown at its end, everything else is as it was (drafts, revision 0, may be dropped, and go on growing as revision 1). Under ABI 0 a break is allowed when
 sdk/abi/CHANGELOG.md names it: below the heading of the current version a line "- Break: NAME …" per struct, constant,
 typedef or function.
 """
@@ -152,8 +152,16 @@ def parse_manifest(text):
 def breaks(released, current):
     """{name: sentence} of everything in which `released` is no prefix of `current`."""
     old, new, found = parse_manifest(released), parse_manifest(current), {}
-    for key, value in old.items():
-        kind, name = key
+    # A draft that became permanent is still asked for by its former id, and gets the permanent table.
+    permanent = {name: name[:-1] + "1" for kind, name in old
+                 if name.endswith("_v0") and (kind, name) not in new and (kind, name[:-1] + "1") in new}
+
+    def renamed(text):
+        return re.sub(r"\b\w+_v0\b", lambda match: permanent.get(match[0], match[0]), text)
+
+    for (kind, name), value in old.items():
+        key = (kind, permanent.get(name, name))
+        value = (value[0], [renamed(field) for field in value[1]]) if isinstance(value, tuple) else renamed(value)
         if key not in new:
             if not name.endswith("_v0"):
                 found[name] = f"{kind} {name} is gone"

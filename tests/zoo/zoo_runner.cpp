@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows a plugin directory to the loader, in a process that may die of it.
 //
-//   zoo_runner DIRECTORY [--want NAME] [--pin FILE=SHA256] [--strict] [--require-digest] [--no-drafts] [--limit-ms N]
+//   zoo_runner DIRECTORY [--want NAME] [--pin FILE=SHA256] [--strict] [--require-digest] [--limit-ms N]
 //              [--call-filter] [--services ID,…]
 //
 // Prints the report, or one line per loaded plugin; --call-filter then calls filter with a breadcrumb, as a host does.
@@ -24,7 +24,7 @@ namespace observe = berth::observe;
 
 struct Options {
   loader::LoadRequest request;
-  loader::HostOffer offer{"berth under test", {"berth.log/1", "berth.draft.pod_index/0"}};
+  loader::HostOffer offer{"berth under test", {"berth.log/1"}};
   bool call_filter = false;
   std::string record_file;
 };
@@ -39,8 +39,6 @@ bool read_options(int count, char** words, Options& options) {
       options.request.strict = true;
     else if (word == "--require-digest")
       options.request.require_digest = true;
-    else if (word == "--no-drafts")
-      options.request.allow_draft_interfaces = false;
     else if (word == "--call-filter")
       options.call_filter = true;
     else if (!has_value)

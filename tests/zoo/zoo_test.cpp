@@ -179,7 +179,7 @@ std::vector<Case> animals() {
   }
   cases.push_back(animal("hanging_constructor", {"--want", k_animal, "--limit-ms", "300"}));
   cases.push_back(animal("reserved_name", {"--want", "scheduling.k8s.io/Animal"}));
-  cases.push_back(animal("needs_draft", {"--want", k_animal, "--no-drafts"}));
+  cases.push_back(animal("needs_draft", {"--want", k_animal}));
   for (const char* const name : {"resets_handlers", "crash_in_filter", "abort_in_filter", "overflow_in_filter"}) {
     cases.push_back(animal(name, {"--want", k_animal, "--call-filter"}));
   }

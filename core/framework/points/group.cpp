@@ -23,21 +23,19 @@ Result<std::string> group_of(const PluginInstance& plugin, const model::Pod& pod
   std::string name;
   Note note;
   const Code code = call_plugin(plugin, observe::Point::group_of, note, [&] {
-    const berth_str answer = plugin.group->group_of(plugin.self(), seen);
-    if (answer.ptr == nullptr && answer.len != 0) {
-      note.write("it cannot be told");
-      return berth_code{BERTH_ERROR};
-    }
-    name = from_abi(answer);
-    return berth_code{BERTH_OK};
+    berth_str answer{};
+    const berth_code told = plugin.group->group_of(plugin.self(), seen, &answer, note.abi());
+    if (told == BERTH_OK) name = from_abi(answer);
+    return told;
   });
   if (code == Code::success) return name;
-  return Error{fmt::format("running group_of of plugin \"{}\": {}", plugin.name(), note.text())};
+  return Error{fmt::format("running group_of of plugin \"{}\": {}", plugin.name(),
+                           code == Code::error ? note.text() : invalid_code(plugin, observe::Point::group_of, code))};
 }
 
 Quorum ask_quorum(const PluginInstance& plugin, const model::Pod& pod) {
   const berth_pod_v1* const seen = shown(plugin, pod);
-  berth_quorum_v0 out{sizeof(berth_quorum_v0), 0, 0, 0};
+  berth_quorum_v1 out{sizeof(berth_quorum_v1), 0, 0, 0};
   Note note;
   const Code code = call_plugin(plugin, observe::Point::quorum, note,
                                 [&] { return plugin.group->quorum(plugin.self(), seen, &out, note.abi()); });

@@ -36,8 +36,8 @@ struct PageText {
   }
 };
 
-constexpr berth_debug_pages_v0 k_debug_pages{
-    sizeof(berth_debug_pages_v0), 0, [](void* ctx, berth_str name, DebugPages::Write write, void* arg) -> berth_code {
+constexpr berth_debug_pages_v1 k_debug_pages{
+    sizeof(berth_debug_pages_v1), 0, [](void* ctx, berth_str name, DebugPages::Write write, void* arg) -> berth_code {
       const auto& plugin = *static_cast<PluginInstance*>(ctx);
       if (!plugin.loading()) return BERTH_DENIED;
       if (write == nullptr) return BERTH_BAD_ARGS;

@@ -7,7 +7,7 @@
 
 #include "base/guarded.hpp"
 #include "base/result.hpp"
-#include "berth/ext/draft/debug_pages.h"
+#include "berth/ext/debug_pages.h"
 
 namespace berth::framework {
 
@@ -15,11 +15,11 @@ class PluginInstance;
 
 /// Pages that plugins offer below /debug/, by name.
 ///
-/// Place:   behind berth.draft.debug_pages/0; written while instances are made, which outlive every render().
+/// Place:   behind berth.debug_pages/1; written while instances are made, which outlive every render().
 /// Threads: any.
 class DebugPages {
  public:
-  using Write = berth_code (*)(void* arg, berth_page_append_v0 append, void* out, berth_note_v1* note);
+  using Write = berth_code (*)(void* arg, berth_page_append_v1 append, void* out, berth_note_v1* note);
   enum class Offered : std::uint8_t { accepted, taken, not_a_name };
   static constexpr std::size_t k_page_bytes_max = std::size_t{64} << 20;
 

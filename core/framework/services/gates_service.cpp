@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/services/gates_service.hpp"
 
-#include "berth/ext/draft/gates.h"
+#include "berth/ext/gates.h"
 #include "framework/plugin_instance.hpp"
 
 namespace berth::framework {
@@ -26,7 +26,7 @@ std::int32_t is_on(void* ctx, berth_str gate) {
   return -1;
 }
 
-constexpr berth_gates_v0 k_table{sizeof(berth_gates_v0), 0, &is_on};
+constexpr berth_gates_v1 k_table{sizeof(berth_gates_v1), 0, &is_on};
 
 }  // namespace
 

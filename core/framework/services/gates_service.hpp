@@ -5,8 +5,8 @@
 
 namespace berth::framework {
 
-/// The service "berth.draft.gates/0": what of Kubernetes' feature gates plugins can ask for. `features` outlives it.
-inline constexpr std::string_view k_gates_id = "berth.draft.gates/0";
+/// The service "berth.gates/1": what of Kubernetes' feature gates plugins can ask for. `features` outlives it.
+inline constexpr std::string_view k_gates_id = "berth.gates/1";
 framework::HostService gates_service(const config::Features& features);
 
 }  // namespace berth::framework

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/ext/draft/groups.h"
+#include "berth/ext/groups.h"
 #include "framework/plugin_instance.hpp"
 #include "framework/services/service_tables.hpp"
 
@@ -14,7 +14,7 @@ std::vector<GroupsPort::Member> members_of(void* ctx, berth_id ns, berth_str gro
   return host.ports.groups->members(host.symbols.text(ns), from_abi(group));
 }
 
-void count(void* ctx, berth_id ns, berth_str group, berth_group_count_v0* out) {
+void count(void* ctx, berth_id ns, berth_str group, berth_group_count_v1* out) {
   *out = {out->struct_size, 0, 0, 0, 0, 0};
   for (const GroupsPort::Member& member : members_of(ctx, ns, group)) {
     ++out->all;
@@ -38,12 +38,12 @@ void members(void* ctx, berth_id ns, berth_str group, std::uint32_t (*visit)(voi
   }
 }
 
-berth_str planned(void* ctx) {
+void planned(void* ctx, berth_str* group) {
   const GroupsPort* const groups = self(ctx).host().ports.groups;
-  return groups == nullptr ? berth_str{nullptr, 0} : to_abi(groups->planned());
+  *group = groups == nullptr ? berth_str{nullptr, 0} : to_abi(groups->planned());
 }
 
-constexpr berth_groups_v0 k_groups{sizeof(berth_groups_v0), 0, &count, &members, &planned};
+constexpr berth_groups_v1 k_groups{sizeof(berth_groups_v1), 0, &count, &members, &planned};
 
 }  // namespace
 

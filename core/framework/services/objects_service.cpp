@@ -10,8 +10,8 @@
 #include "framework/services/thread_tags.hpp"
 #include "framework/services/write_codes.hpp"
 
-#include "berth/ext/draft/object_writes.h"
-#include "berth/ext/draft/shared.h"
+#include "berth/ext/object_writes.h"
+#include "berth/ext/shared.h"
 
 namespace berth::framework {
 namespace {
@@ -55,10 +55,10 @@ bool is_permitted(const PluginInstance& plugin, std::string_view rule) {
   return false;
 }
 
-berth_code send(void* ctx, Verb verb, const berth_object_ref_v0* object, berth_str body, berth_str uid,
-                berth_object_done_v0 done, void* arg) {
-  if (!is_allowed(self(ctx), "berth.draft.object_writes/0", tags::cycle | tags::binder)) return BERTH_DENIED;
-  if (object == nullptr || done == nullptr) return BERTH_BAD_ARGS;
+berth_code send(void* ctx, Verb verb, const berth_object_ref_v1* object, berth_str body, berth_str uid,
+                berth_object_done_v1 done, void* arg) {
+  if (!is_allowed(self(ctx), "berth.object_writes/1", tags::cycle | tags::binder)) return BERTH_DENIED;
+  if (object == nullptr || done == nullptr || object->reserved != 0) return BERTH_BAD_ARGS;
   const cluster::ObjectWrite request{
       verb,
       {std::string(from_abi(object->resource)), std::string(from_abi(object->ns)), std::string(from_abi(object->name))},
@@ -78,41 +78,41 @@ berth_code send(void* ctx, Verb verb, const berth_object_ref_v0* object, berth_s
         const observe::BreadcrumbNesting nesting;
         observe::enter_plugin(plugin->crumb(), observe::Point::task);
         if (answer.ok()) {
-          const berth_object_answer_v0 good{sizeof(berth_object_answer_v0), BERTH_OK, {nullptr, 0}, to_abi(*answer)};
+          const berth_object_answer_v1 good{sizeof(berth_object_answer_v1), BERTH_OK, {nullptr, 0}, to_abi(*answer)};
           return done(arg, &good);
         }
         const Error& error = answer.error();
-        const berth_object_answer_v0 bad{
-            sizeof(berth_object_answer_v0), write_code(error), to_abi(error.message), {nullptr, 0}};
+        const berth_object_answer_v1 bad{
+            sizeof(berth_object_answer_v1), write_code(error), to_abi(error.message), {nullptr, 0}};
         done(arg, &bad);
       });
   return BERTH_OK;
 }
 
-constexpr berth_object_writes_v0 k_object_writes{
-    sizeof(berth_object_writes_v0),
+constexpr berth_object_writes_v1 k_object_writes{
+    sizeof(berth_object_writes_v1),
     0,
-    [](void* ctx, const berth_object_ref_v0* object, berth_str json, berth_object_done_v0 done, void* arg) {
+    [](void* ctx, const berth_object_ref_v1* object, berth_str json, berth_object_done_v1 done, void* arg) {
       return send(ctx, Verb::create, object, json, {}, done, arg);
     },
-    [](void* ctx, const berth_object_ref_v0* object, berth_str json, berth_object_done_v0 done, void* arg) {
+    [](void* ctx, const berth_object_ref_v1* object, berth_str json, berth_object_done_v1 done, void* arg) {
       return send(ctx, Verb::update, object, json, {}, done, arg);
     },
-    [](void* ctx, const berth_object_ref_v0* object, std::uint32_t kind, berth_str json, berth_object_done_v0 done,
+    [](void* ctx, const berth_object_ref_v1* object, std::uint32_t kind, berth_str json, berth_object_done_v1 done,
        void* arg) -> berth_code {
       if (kind != BERTH_PATCH_MERGE && kind != BERTH_PATCH_STRATEGIC) return BERTH_BAD_ARGS;
       const Verb verb = kind == BERTH_PATCH_MERGE ? Verb::merge_patch : Verb::strategic_patch;
       return send(ctx, verb, object, json, {}, done, arg);
     },
-    [](void* ctx, const berth_object_ref_v0* object, berth_str uid, berth_object_done_v0 done, void* arg) {
+    [](void* ctx, const berth_object_ref_v1* object, berth_str uid, berth_object_done_v1 done, void* arg) {
       return send(ctx, Verb::remove, object, {}, uid, done, arg);
     },
-    [](void* ctx, const berth_object_ref_v0* object, berth_object_done_v0 done, void* arg) {
+    [](void* ctx, const berth_object_ref_v1* object, berth_object_done_v1 done, void* arg) {
       return send(ctx, Verb::read, object, {}, {}, done, arg);
     }};
 
-constexpr berth_shared_v0 k_shared{
-    sizeof(berth_shared_v0), 0,
+constexpr berth_shared_v1 k_shared{
+    sizeof(berth_shared_v1), 0,
     [](void* ctx, berth_str key, void* (*make)(void*), void* arg, void (*destroy)(void*)) -> void* {
       if (!self(ctx).loading() || make == nullptr || destroy == nullptr) return nullptr;
       return self(ctx).host().shared_values.get(self(ctx).name(), from_abi(key), make, arg, destroy);

@@ -39,7 +39,7 @@ bool visit_shape(const berth_cycle_v1* cycle, const cache::SnapshotShape& shape,
 void each(void* ctx, const berth_cycle_v1* cycle, std::uint32_t which, berth_id ns,
           std::uint32_t (*visit)(void*, const berth_shape_v1*), void* arg) {
   const PluginInstance& plugin = *static_cast<PluginInstance*>(ctx);
-  if (!is_allowed(plugin, "each() of berth.draft.pod_index/0", tags::cycle)) return;
+  if (!is_allowed(plugin, "each() of berth.pod_index/1", tags::cycle)) return;
   const cache::Snapshot& snapshot = plugin.host().snapshot;
   if (which == BERTH_SHAPES_ALL) {
     for (cache::ShapeId id = 0; id < snapshot.shapes().size(); ++id)
@@ -55,7 +55,7 @@ void each(void* ctx, const berth_cycle_v1* cycle, std::uint32_t which, berth_id 
 
 std::uint32_t count(void* ctx, const berth_cycle_v1*, std::uint32_t which) {
   const PluginInstance& plugin = *static_cast<PluginInstance*>(ctx);
-  if (!is_allowed(plugin, "count() of berth.draft.pod_index/0", tags::cycle)) return 0;
+  if (!is_allowed(plugin, "count() of berth.pod_index/1", tags::cycle)) return 0;
   const cache::Snapshot& snapshot = plugin.host().snapshot;
   switch (which) {
     case BERTH_SHAPES_ALL:
@@ -69,35 +69,35 @@ std::uint32_t count(void* ctx, const berth_cycle_v1*, std::uint32_t which) {
 
 std::uint64_t position(void* ctx, const berth_cycle_v1*) {
   const PluginInstance& plugin = *static_cast<PluginInstance*>(ctx);
-  if (!is_allowed(plugin, "position() of berth.draft.pod_index/0", tags::cycle)) return 0;
+  if (!is_allowed(plugin, "position() of berth.pod_index/1", tags::cycle)) return 0;
   return plugin.host().snapshot.shape_changes_end();
 }
 
 std::uint32_t changes(void* ctx, const berth_cycle_v1*, std::uint64_t since,
-                      std::uint32_t (*visit)(void*, const berth_shape_change_v0*), void* arg) {
-  static_assert(sizeof(berth_shape_change_v0) == sizeof(cache::ShapeChange) &&
-                offsetof(berth_shape_change_v0, by) == offsetof(cache::ShapeChange, by));
+                      std::uint32_t (*visit)(void*, const berth_shape_change_v1*), void* arg) {
+  static_assert(sizeof(berth_shape_change_v1) == sizeof(cache::ShapeChange) &&
+                offsetof(berth_shape_change_v1, by) == offsetof(cache::ShapeChange, by));
   const PluginInstance& plugin = *static_cast<PluginInstance*>(ctx);
-  if (!is_allowed(plugin, "changes() of berth.draft.pod_index/0", tags::cycle)) return 0;
+  if (!is_allowed(plugin, "changes() of berth.pod_index/1", tags::cycle)) return 0;
   const cache::Snapshot& snapshot = plugin.host().snapshot;
   const std::uint64_t end = snapshot.shape_changes_end();
   if (since > end || end - since > cache::Snapshot::k_shape_changes_kept) return 0;
   for (std::uint64_t p = since; p != end; ++p)
-    if (visit(arg, reinterpret_cast<const berth_shape_change_v0*>(&snapshot.shape_change(p))) == 0) return 0;
+    if (visit(arg, reinterpret_cast<const berth_shape_change_v1*>(&snapshot.shape_change(p))) == 0) return 0;
   return 1;
 }
 
 std::uint32_t one(void* ctx, const berth_cycle_v1* cycle, std::uint32_t id,
                   std::uint32_t (*visit)(void*, const berth_shape_v1*), void* arg) {
   const PluginInstance& plugin = *static_cast<PluginInstance*>(ctx);
-  if (!is_allowed(plugin, "shape() of berth.draft.pod_index/0", tags::cycle)) return 0;
+  if (!is_allowed(plugin, "shape() of berth.pod_index/1", tags::cycle)) return 0;
   const auto& shapes = plugin.host().snapshot.shapes();
   if (id >= shapes.size() || shapes[id].nodes.empty()) return 0;
   visit_shape(cycle, shapes[id], id, 0, visit, arg);
   return 1;
 }
 
-constexpr berth_pod_index_v0 k_pod_index{sizeof(berth_pod_index_v0), 0, &each, &count, &position, &changes, &one};
+constexpr berth_pod_index_v1 k_pod_index{sizeof(berth_pod_index_v1), 0, &each, &count, &position, &changes, &one};
 
 }  // namespace
 

@@ -7,13 +7,13 @@ namespace berth::framework {
 
 /// A service that plugins may ask for. The `ctx` of its functions is the PluginInstance that asks.
 struct HostService {
-  std::string_view id;  // "berth.draft.dry_run/0"
+  std::string_view id;  // "berth.dry_run/1"
   const void* table = nullptr;
   void* state = nullptr;  // what the service works on, when it is not the framework's own
 };
 
-/// Tables of "berth.executor/1", "berth.pods/1", "berth.draft.pod_index/0", "berth.draft.writes/0", "berth.draft.object_writes/0", "berth.draft.shared/0" and
-/// "berth.draft.debug_pages/0".
+/// Tables of "berth.executor/1", "berth.pods/1", "berth.pod_index/1", "berth.writes/1", "berth.object_writes/1", "berth.shared/1" and
+/// "berth.debug_pages/1".
 const void* executor_service() noexcept;
 const void* placed_pods_service() noexcept;
 const void* pod_index_service() noexcept;
@@ -24,8 +24,14 @@ const void* debug_pages_service() noexcept;
 
 /// The service and the extension point.
 inline constexpr const char* k_domains_id = "berth.draft.domains/0";
-inline constexpr const char* k_groups_id = "berth.draft.groups/0";
+inline constexpr const char* k_groups_id = "berth.groups/1";
 const void* groups_service() noexcept;
+
+/// Ids that services had as drafts, under which plugins that were built then ask for them. Their tables are the permanent ones,
+/// which have only grown since; tests/abi holds them to it.
+const std::vector<std::string_view>& former_draft_ids();
+/// "berth.nodes/1" for "berth.draft.nodes/0"; any other id as it is.
+std::string_view permanent_id(std::string_view id) noexcept;
 
 /// Ids of the framework's own services, drafts included.
 const std::vector<std::string_view>& own_service_ids();

@@ -13,7 +13,7 @@
 #include "framework/services/service_tables.hpp"
 #include "framework/services/thread_tags.hpp"
 
-#include "berth/ext/draft/node_order.h"
+#include "berth/ext/node_order.h"
 
 namespace berth::framework {
 namespace {
@@ -69,16 +69,31 @@ constexpr berth_clock_v1 k_clock{sizeof(berth_clock_v1), 0,
                                  [](void* ctx) { return host(ctx).ports.clock.monotonic_ns(); },
                                  [](void* ctx) { return host(ctx).ports.clock.wall_ns(); }};
 
-berth_id intern_text(void* ctx, berth_str text) {
-  if (!is_allowed(self(ctx), "intern() of berth.intern/1", tags::load | tags::cycle | tags::worker | tags::watch))
-    return k_no_symbol;
+constexpr std::uint32_t k_may_intern = tags::load | tags::cycle | tags::worker | tags::watch;
+
+berth_id intern_in(PluginInstance& plugin, std::string_view text, bool for_cycle) {
   try {
-    return self(ctx).loading() ? host(ctx).symbols.intern(from_abi(text))
-                               : host(ctx).symbols.intern_recent(from_abi(text));
+    SymbolTable& symbols = plugin.host().symbols;
+    if (plugin.loading()) return symbols.intern(text);
+    const Symbol symbol = symbols.intern_recent(text);
+    if (for_cycle || !plugin.keeps_ids() || plugin.ids().keep(symbol)) return symbol;
+    write_log(plugin, BERTH_LOG_ERROR,
+              fmt::format("a text got no id: the instance has interned {} texts; those without end are for "
+                          "intern_for_cycle() of berth.intern/1",
+                          InstanceIds::k_most));
   } catch (const SymbolTableFull& full) {
-    write_log(self(ctx), BERTH_LOG_ERROR, fmt::format("a text got no id: {}", full.what()));
-    return k_no_symbol;
+    write_log(plugin, BERTH_LOG_ERROR, fmt::format("a text got no id: {}", full.what()));
   }
+  return k_no_symbol;
+}
+
+berth_id intern_text(void* ctx, berth_str text) {
+  if (!is_allowed(self(ctx), "intern() of berth.intern/1", k_may_intern)) return k_no_symbol;
+  return intern_in(self(ctx), from_abi(text), false);
+}
+berth_id intern_for_cycle(void* ctx, berth_str text) {
+  if (!is_allowed(self(ctx), "intern_for_cycle() of berth.intern/1", k_may_intern)) return k_no_symbol;
+  return intern_in(self(ctx), from_abi(text), true);
 }
 constexpr berth_intern_v1 k_intern{
     sizeof(berth_intern_v1),
@@ -87,7 +102,8 @@ constexpr berth_intern_v1 k_intern{
     [](void* ctx, berth_id id) { return to_abi(host(ctx).symbols.text(id)); },
     [](void* ctx, berth_id id) { host(ctx).symbols.pin(id); },
     [](void* ctx, berth_id id) { host(ctx).symbols.unpin(id); },
-    [](void* ctx, berth_id id, berth_str* out) { *out = to_abi(host(ctx).symbols.text(id)); }};
+    [](void* ctx, berth_id id, berth_str* out) { *out = to_abi(host(ctx).symbols.text(id)); },
+    &intern_for_cycle};
 
 berth_reason make_reason(void* ctx, const berth_str* texts, std::uint32_t count) {
   if (!is_allowed(self(ctx), "make() of berth.reasons/1", tags::cycle | tags::worker)) return 0;
@@ -169,12 +185,12 @@ constexpr berth_labels_v1 k_labels{sizeof(berth_labels_v1), 0, &label_column, &m
 
 const void* node_column(void* ctx, const berth_cycle_v1*, std::uint32_t index) {
   const PluginInstance& plugin = self(ctx);
-  if (!is_allowed(plugin, "column() of berth.draft.nodes/0", tags::cycle | tags::worker)) return nullptr;
+  if (!is_allowed(plugin, "column() of berth.nodes/1", tags::cycle | tags::worker)) return nullptr;
   if (index >= plugin.columns().size() || plugin.columns()[index].kind != BoundColumn::Kind::plain) return nullptr;
   return host(ctx).snapshot.column(plugin.columns()[index].id).data();
 }
 const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint32_t kind, berth_id resource) {
-  if (!is_allowed(self(ctx), "resource() of berth.draft.nodes/0", tags::cycle)) return nullptr;
+  if (!is_allowed(self(ctx), "resource() of berth.nodes/1", tags::cycle)) return nullptr;
   if (kind == BERTH_COL_LISTED) {
     cache::Snapshot& snapshot = host(ctx).snapshot;
     const cache::ColumnId column = snapshot.ensure_column({cache::ColumnKind::listed, 0, resource});
@@ -186,26 +202,25 @@ const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint3
       snapshot.resource_column(static_cast<cache::ColumnKind>(kind), host(ctx).resources.find(resource));
   return static_cast<const std::int64_t*>(snapshot.column(column).data());
 }
-constexpr berth_nodes_v0 k_nodes{sizeof(berth_nodes_v0),
+constexpr berth_nodes_v1 k_nodes{sizeof(berth_nodes_v1),
                                  0,
                                  &node_column,
                                  &resource_column,
                                  [](void* ctx, const berth_cycle_v1*) -> std::uint64_t {
-                                   if (!is_allowed(self(ctx), "facts() of berth.draft.nodes/0", tags::cycle)) return 0;
+                                   if (!is_allowed(self(ctx), "facts() of berth.nodes/1", tags::cycle)) return 0;
                                    return host(ctx).snapshot.facts_generation();
                                  },
                                  [](void* ctx, const berth_cycle_v1*, berth_id name) -> berth_slot {
                                    static_assert(cache::k_no_slot == BERTH_NO_SLOT);
-                                   if (!is_allowed(self(ctx), "find() of berth.draft.nodes/0", tags::cycle))
+                                   if (!is_allowed(self(ctx), "find() of berth.nodes/1", tags::cycle))
                                      return BERTH_NO_SLOT;
                                    return host(ctx).snapshot.find(name);
                                  }};
 
-constexpr berth_node_order_v0 k_node_order{
-    sizeof(berth_node_order_v0), 0, [](void* ctx, const berth_cycle_v1*) -> const berth_slot* {
-      return is_allowed(self(ctx), "order() of berth.draft.node_order/0", tags::cycle)
-                 ? host(ctx).snapshot.order().data()
-                 : nullptr;
+constexpr berth_node_order_v1 k_node_order{
+    sizeof(berth_node_order_v1), 0, [](void* ctx, const berth_cycle_v1*) -> const berth_slot* {
+      return is_allowed(self(ctx), "order() of berth.node_order/1", tags::cycle) ? host(ctx).snapshot.order().data()
+                                                                                 : nullptr;
     }};
 
 // --- objects, assume -------------------------------------------------------------------------------------------------
@@ -300,7 +315,7 @@ constexpr berth_objects_v1 k_objects{sizeof(berth_objects_v1),
 
 berth_code assume_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str name, std::uint64_t version,
                          const berth_value_v1* values, std::uint32_t count, berth_note_v1* note) {
-  if (!is_allowed(self(ctx), "assume() of berth.draft.assume/0", tags::cycle | tags::binder)) return BERTH_DENIED;
+  if (!is_allowed(self(ctx), "assume() of berth.assume/1", tags::cycle | tags::binder)) return BERTH_DENIED;
   std::vector<FieldValue> list;
   for (std::uint32_t i = 0; i < count; ++i)
     list.push_back({values[i].present != 0, values[i].number, std::string(from_abi(values[i].text)), 0});
@@ -320,15 +335,14 @@ berth_code actual_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str
   return BERTH_OK;
 }
 berth_code assume_written(void* ctx, std::uint32_t watch, berth_str json, berth_note_v1* note) {
-  if (!is_allowed(self(ctx), "assume_written() of berth.draft.assume/0", tags::cycle | tags::binder))
-    return BERTH_DENIED;
+  if (!is_allowed(self(ctx), "assume_written() of berth.assume/1", tags::cycle | tags::binder)) return BERTH_DENIED;
   const Status assumed = host(ctx).objects.assume_written(watch, std::string(from_abi(json)));
   if (assumed.ok()) return BERTH_OK;
   return say(
       note, assumed.error().message,
       assumed.error().code == ErrorCode::out_of_sync ? berth_code{BERTH_UNSCHEDULABLE} : berth_code{BERTH_NOT_FOUND});
 }
-constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0),
+constexpr berth_assume_v1 k_assume{sizeof(berth_assume_v1),
                                    0,
                                    &assume_object,
                                    [](void* ctx, std::uint32_t watch, berth_str ns, berth_str name) {
@@ -459,14 +473,14 @@ const std::array k_services = std::to_array<std::pair<std::string_view, const vo
     {"berth.events/1", &k_events},
     {"berth.metrics/1", &k_metrics},
     {"berth.log/1", log_service()},
-    {"berth.draft.nodes/0", &k_nodes},
-    {"berth.draft.node_order/0", &k_node_order},
-    {"berth.draft.assume/0", &k_assume},
-    {"berth.draft.pod_index/0", pod_index_service()},
-    {"berth.draft.writes/0", writes_service()},
-    {"berth.draft.object_writes/0", object_writes_service()},
-    {"berth.draft.shared/0", shared_service()},
-    {"berth.draft.debug_pages/0", debug_pages_service()},
+    {"berth.nodes/1", &k_nodes},
+    {"berth.node_order/1", &k_node_order},
+    {"berth.assume/1", &k_assume},
+    {"berth.pod_index/1", pod_index_service()},
+    {"berth.writes/1", writes_service()},
+    {"berth.object_writes/1", object_writes_service()},
+    {"berth.shared/1", shared_service()},
+    {"berth.debug_pages/1", debug_pages_service()},
     {k_groups_id, groups_service()},
 });
 
@@ -479,6 +493,41 @@ const std::vector<std::string_view>& own_service_ids() {
     return list;
   }();
   return ids;
+}
+
+namespace {
+
+struct FormerDraft {
+  std::string_view draft, permanent;
+};
+constexpr std::array k_former_drafts = std::to_array<FormerDraft>({
+    {"berth.draft.assume/0", "berth.assume/1"},
+    {"berth.draft.dry_run/0", "berth.dry_run/1"},
+    {"berth.draft.groups/0", k_groups_id},
+    {"berth.draft.node_order/0", "berth.node_order/1"},
+    {"berth.draft.nodes/0", "berth.nodes/1"},
+    {"berth.draft.object_writes/0", "berth.object_writes/1"},
+    {"berth.draft.pod_index/0", "berth.pod_index/1"},
+    {"berth.draft.preemption/0", "berth.preemption/1"},
+    {"berth.draft.shared/0", "berth.shared/1"},
+    {"berth.draft.writes/0", "berth.writes/1"},
+});
+
+}  // namespace
+
+const std::vector<std::string_view>& former_draft_ids() {
+  static const std::vector<std::string_view> ids = [] {
+    std::vector<std::string_view> list;
+    for (const FormerDraft& former : k_former_drafts) list.push_back(former.draft);
+    return list;
+  }();
+  return ids;
+}
+
+std::string_view permanent_id(std::string_view id) noexcept {
+  for (const FormerDraft& former : k_former_drafts)
+    if (former.draft == id) return former.permanent;
+  return id;
 }
 
 const void* own_service(std::string_view id) noexcept {

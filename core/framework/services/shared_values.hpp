@@ -11,7 +11,7 @@ namespace berth::framework {
 
 /// Values that the instances of one plugin share, by the plugin's name and a key of its own.
 ///
-/// Place:    behind berth.draft.shared/0; destroyed after the last instance.
+/// Place:    behind berth.shared/1; destroyed after the last instance.
 /// Threads:  any. `make` runs without the lock: instances are created one after the other.
 class SharedValues {
  public:

@@ -25,7 +25,7 @@ WritesPort::PodRef pod_ref(berth_str ns, berth_str name, berth_str uid) {
   return {std::string(from_abi(ns)), std::string(from_abi(name)), std::string(from_abi(uid))};
 }
 
-WriteDone completion(void* ctx, berth_write_done_v0 done, void* arg) {
+WriteDone completion(void* ctx, berth_write_done_v1 done, void* arg) {
   return [plugin = &self(ctx), done, arg](const Status& status) {
     if (done == nullptr) return;
     const observe::BreadcrumbNesting nesting;
@@ -44,9 +44,9 @@ berth_code taken(void* ctx, const Status& status) {
 
 bool complete(const WritesPort::PodRef& pod) noexcept { return !pod.ns.empty() && !pod.name.empty(); }
 
-berth_code bind(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str node, berth_write_done_v0 done,
+berth_code bind(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str node, berth_write_done_v1 done,
                 void* arg) {
-  if (!is_allowed(self(ctx), "bind() of berth.draft.writes/0", tags::binder)) return BERTH_DENIED;
+  if (!is_allowed(self(ctx), "bind() of berth.writes/1", tags::binder)) return BERTH_DENIED;
   if (!permitted(self(ctx), "create core/pods/binding")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || node.len == 0) return BERTH_BAD_ARGS;
@@ -55,9 +55,8 @@ berth_code bind(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_st
 }
 
 berth_code patch_status(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str patch,
-                        berth_write_done_v0 done, void* arg) {
-  if (!is_allowed(self(ctx), "patch_pod_status() of berth.draft.writes/0", tags::binder | tags::watch))
-    return BERTH_DENIED;
+                        berth_write_done_v1 done, void* arg) {
+  if (!is_allowed(self(ctx), "patch_pod_status() of berth.writes/1", tags::binder | tags::watch)) return BERTH_DENIED;
   if (!permitted(self(ctx), "patch core/pods/status")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || patch.len == 0) return BERTH_BAD_ARGS;
@@ -66,9 +65,8 @@ berth_code patch_status(void* ctx, berth_str ns, berth_str name, berth_str uid, 
 }
 
 berth_code patch_metadata(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str patch,
-                          berth_write_done_v0 done, void* arg) {
-  if (!is_allowed(self(ctx), "patch_pod_metadata() of berth.draft.writes/0", tags::binder | tags::watch))
-    return BERTH_DENIED;
+                          berth_write_done_v1 done, void* arg) {
+  if (!is_allowed(self(ctx), "patch_pod_metadata() of berth.writes/1", tags::binder | tags::watch)) return BERTH_DENIED;
   if (!permitted(self(ctx), "patch core/pods")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || patch.len == 0) return BERTH_BAD_ARGS;
@@ -76,9 +74,9 @@ berth_code patch_metadata(void* ctx, berth_str ns, berth_str name, berth_str uid
       ctx, self(ctx).host().ports.writes.patch_metadata(pod, std::string(from_abi(patch)), completion(ctx, done, arg)));
 }
 
-berth_code evict(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str message, berth_write_done_v0 done,
+berth_code evict(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str message, berth_write_done_v1 done,
                  void* arg) {
-  if (!is_allowed(self(ctx), "evict() of berth.draft.writes/0", tags::binder | tags::watch)) return BERTH_DENIED;
+  if (!is_allowed(self(ctx), "evict() of berth.writes/1", tags::binder | tags::watch)) return BERTH_DENIED;
   if (!permitted(self(ctx), "delete core/pods")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod)) return BERTH_BAD_ARGS;
@@ -97,17 +95,17 @@ std::string patch_rule(std::string_view resource) {
 }
 
 berth_code patch_object(void* ctx, berth_str resource, berth_str ns, berth_str name, berth_str patch,
-                        berth_write_done_v0 done, void* arg) {
+                        berth_write_done_v1 done, void* arg) {
   const std::string rule = patch_rule(from_abi(resource));
   if (rule.empty() || name.len == 0 || patch.len == 0) return BERTH_BAD_ARGS;
-  if (!is_allowed(self(ctx), "patch_object() of berth.draft.writes/0", tags::binder)) return BERTH_DENIED;
+  if (!is_allowed(self(ctx), "patch_object() of berth.writes/1", tags::binder)) return BERTH_DENIED;
   if (!permitted(self(ctx), rule)) return BERTH_DENIED;
   return taken(ctx, self(ctx).host().ports.writes.patch_object(
                         std::string(from_abi(resource)), std::string(from_abi(ns)), std::string(from_abi(name)),
                         std::string(from_abi(patch)), completion(ctx, done, arg)));
 }
 
-constexpr berth_writes_v0 k_writes{sizeof(berth_writes_v0), 0,      &bind,        &patch_status,
+constexpr berth_writes_v1 k_writes{sizeof(berth_writes_v1), 0,      &bind,        &patch_status,
                                    &patch_metadata,         &evict, &patch_object};
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../legacy_scene.hpp"
 
-#include <berth/ext/draft/node_order.h>
+#include <berth/ext/node_order.h>
 
 #include <gtest/gtest.h>
 
@@ -24,12 +24,12 @@ struct OrderedCluster : FakeCluster {
   std::vector<berth_slot> order = {0, 1, 2, 3};
 
   static void install(FakeHost& host) {
-    static const berth_node_order_v0 table{sizeof table, 0, [](void* ctx, const berth_cycle_v1*) -> const berth_slot* {
+    static const berth_node_order_v1 table{sizeof table, 0, [](void* ctx, const berth_cycle_v1*) -> const berth_slot* {
                                              return of(*static_cast<FakeHost*>(ctx)).order.data();
                                            }};
     FakeCluster::install(host);
     host.companion = std::shared_ptr<FakeCluster>(std::make_shared<OrderedCluster>(host));
-    host.extra_services["berth.draft.node_order/0"] = &table;
+    host.extra_services["berth.node_order/1"] = &table;
   }
   static OrderedCluster& of(FakeHost& host) { return static_cast<OrderedCluster&>(FakeCluster::of(host)); }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What a policy knows, for people, at /debug/NAME. Included by the few plugins that need it.
 #pragma once
-#include <berth/ext/draft/debug_pages.h>
+#include <berth/ext/debug_pages.h>
 #include <berth/setup.hpp>
 
 #include <string>
@@ -10,10 +10,9 @@
 namespace berth {
 inline namespace sdk {
 
-/// Draft.
-class DebugPages : public Service<berth_debug_pages_v0> {
+class DebugPages : public Service<berth_debug_pages_v1> {
  public:
-  static constexpr const char* id = "berth.draft.debug_pages/0";
+  static constexpr const char* id = "berth.debug_pages/1";
   using Service::Service;
 
   /// Offers source.debug_page(), which returns JSON as a std::string, at /debug/NAME. Any thread calls it, several at a time, and
@@ -25,7 +24,7 @@ class DebugPages : public Service<berth_debug_pages_v0> {
 
  private:
   template <class Source>
-  static berth_code write(void* arg, berth_page_append_v0 append, void* out, berth_note_v1* note) noexcept {
+  static berth_code write(void* arg, berth_page_append_v1 append, void* out, berth_note_v1* note) noexcept {
     return detail::guarded_call(note, [&] {
       const std::string page = static_cast<Source*>(arg)->debug_page();
       return append(out, borrow(page));

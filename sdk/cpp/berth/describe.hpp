@@ -32,7 +32,7 @@ constexpr PointList points_of() {
   if constexpr (Has_permit<P>) list.add("berth.permit/1", &k_permit_ops<P>);
   if constexpr (offers_bind<P>) list.add("berth.bind/1", &k_bind_ops<P>);
   if constexpr (Has_interests<P>) list.add("berth.requeue/1", &k_requeue_ops<P>);
-  if constexpr (offers_groups<P>) list.add("berth.draft.groups/0", &k_group_ops<P>);
+  if constexpr (offers_groups<P>) list.add("berth.groups/1", &k_group_ops<P>);
   if constexpr (offers_domains<P>) list.add("berth.draft.domains/0", &k_domain_ops<P>);
   return list;
 }
@@ -65,7 +65,7 @@ template <class P>
 constexpr Minor minor_required_of() {
   Minor minor = 1;
   const auto needs = [&](Minor other) { minor = std::max(minor, other); };
-  if constexpr (offers_groups<P>) needs(minor_of_id("berth.draft.groups/0"));
+  if constexpr (offers_groups<P>) needs(minor_of_id("berth.groups/1"));
   if constexpr (offers_domains<P>) needs(minor_of_id("berth.draft.domains/0"));
   if constexpr (Has_key<P> && Has_less<P>) needs(3);  // `less` decided alone before
   if constexpr (Has_services<P>)

@@ -455,30 +455,31 @@ inline constexpr berth_requeue_ops_v1 k_requeue_ops = make_requeue_ops<P>();
 // --- groups -------------------------------------------------------------------------------------------------------
 
 template <class P>
-berth_str group_of(void* self, const berth_pod_v1* pod) noexcept {
-  berth_str name{nullptr, 1};  // stays when it throws: "cannot be told"
-  guarded_void<P>(self, "group_of", [&] { name = borrow(std::as_const(policy_of<P>(self)).group_of(Pod(pod))); });
-  return name;
+berth_code group_of(void* self, const berth_pod_v1* pod, berth_str* name, berth_note_v1* note) noexcept {
+  return guarded_call(note, [&] {
+    *name = borrow(std::as_const(policy_of<P>(self)).group_of(Pod(pod)));
+    return static_cast<berth_code>(BERTH_OK);
+  });
 }
 template <class P>
-berth_code quorum(void* self, const berth_pod_v1* pod, berth_quorum_v0* out, berth_note_v1* note) noexcept {
+berth_code quorum(void* self, const berth_pod_v1* pod, berth_quorum_v1* out, berth_note_v1* note) noexcept {
   return guarded_call(note, [&] {
     Quorum point(out);
     return finish(policy_of<P>(self).quorum(Pod(pod), point), note);
   });
 }
 template <class P>
-constexpr berth_group_ops_v0 make_group_ops() {
+constexpr berth_group_ops_v1 make_group_ops() {
   static_assert(
       requires(P & p, Pod m, Quorum & q) {
         { std::as_const(p).group_of(m) } -> std::same_as<std::string_view>;
         { p.quorum(m, q) } -> std::same_as<Verdict>;
       },
       "expected both: std::string_view group_of(berth::Pod) const, berth::Verdict quorum(berth::Pod, berth::Quorum&)");
-  return {sizeof(berth_group_ops_v0), 0, &group_of<P>, &quorum<P>};
+  return {sizeof(berth_group_ops_v1), 0, &group_of<P>, &quorum<P>};
 }
 template <class P>
-inline constexpr berth_group_ops_v0 k_group_ops = make_group_ops<P>();
+inline constexpr berth_group_ops_v1 k_group_ops = make_group_ops<P>();
 
 // --- domains ------------------------------------------------------------------------------------------------------
 

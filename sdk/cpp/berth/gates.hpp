@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Feature gates of Kubernetes. Included by the few plugins that need it.
 #pragma once
-#include <berth/ext/draft/gates.h>
+#include <berth/ext/gates.h>
 #include <berth/services.hpp>
 
 #include <optional>
@@ -10,10 +10,9 @@
 namespace berth {
 inline namespace sdk {
 
-/// Draft.
-class Gates : public Service<berth_gates_v0> {
+class Gates : public Service<berth_gates_v1> {
  public:
-  static constexpr const char* id = "berth.draft.gates/0";
+  static constexpr const char* id = "berth.gates/1";
   using Service::Service;
   /// Nothing: the host does not follow a gate of that name.
   std::optional<bool> is_on(std::string_view gate) const noexcept {

@@ -6,18 +6,17 @@
 ///                                                   which it throws is held back                               [any]
 ///   Verdict quorum(Pod, Quorum&)                    ok, or a rejection that keeps the members in the queue     [cycle]
 #pragma once
-#include <berth/ext/draft/groups.h>
+#include <berth/ext/groups.h>
 #include <berth/services.hpp>
 
 namespace berth {
 inline namespace sdk {
 
-using GroupCount = berth_group_count_v0;
+using GroupCount = berth_group_count_v1;
 
-/// Draft.
-class Groups : public Service<berth_groups_v0> {
+class Groups : public Service<berth_groups_v1> {
  public:
-  static constexpr const char* id = "berth.draft.groups/0";
+  static constexpr const char* id = "berth.groups/1";
   using Service::Service;
 
   GroupCount count(Id ns, std::string_view group) const noexcept {
@@ -36,9 +35,11 @@ class Groups : public Service<berth_groups_v0> {
         &visitor);
     visitor.rethrow();
   }
-  /// The group whose members are being planned; empty: the pod at hand goes by itself, or the host does not say.
+  /// The group whose members are being planned; empty: the pod at hand goes by itself.
   std::string_view planned() const noexcept {
-    return BERTH_HAS(table_, planned) && table_->planned != nullptr ? view(table_->planned(ctx_)) : std::string_view();
+    berth_str group{};
+    table_->planned(ctx_, &group);
+    return view(group);
   }
 };
 

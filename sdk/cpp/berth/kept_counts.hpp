@@ -8,7 +8,7 @@
 ///
 /// Units:   bytes() are what the elements take, about.
 /// Threads: [cycle], all of it. What filters of an attempt read stays as it is until the next pod of the class.
-/// Source:  berth/ext/draft/pod_index.h and domains.h, of ABI 0.6. With an older host PodJournal never holds.
+/// Source:  berth/ext/pod_index.h and domains.h, of ABI 0.6. With an older host PodJournal never holds.
 #pragma once
 #include <berth/ext/draft/domains.h>
 #include <berth/domains.hpp>
@@ -195,7 +195,7 @@ class PodJournal {
     const std::optional<std::uint64_t> end = index.position(cycle);
     if (!end) return false;
     if (*end == *position_) return true;
-    const bool holds = index.changes(cycle, *position_, [&](const berth_shape_change_v0& change) {
+    const bool holds = index.changes(cycle, *position_, [&](const berth_shape_change_v1& change) {
       auto shares = shares_.find(change.shape, change.incarnation);
       if (!shares) {
         bool fits = true;

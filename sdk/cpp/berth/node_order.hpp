@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The snapshot's nodes in list order. Included by the few plugins that need it.
 #pragma once
-#include <berth/ext/draft/node_order.h>
+#include <berth/ext/node_order.h>
 #include <berth/cycle.hpp>
 #include <berth/services.hpp>
 
 namespace berth {
 inline namespace sdk {
 
-/// Draft.
-class NodeOrder : public Service<berth_node_order_v0> {
+class NodeOrder : public Service<berth_node_order_v1> {
  public:
-  static constexpr const char* id = "berth.draft.node_order/0";
+  static constexpr const char* id = "berth.node_order/1";
   using Service::Service;
   /// Every node of the snapshot once; valid for the cycle. [cycle]
   std::span<const Slot> slots(const Cycle& cycle) const noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// API objects created, replaced, patched, deleted and read. Included by the few plugins that need it.
 #pragma once
-#include <berth/ext/draft/object_writes.h>
+#include <berth/ext/object_writes.h>
 #include <berth/services.hpp>
 
 #include <functional>
@@ -27,37 +27,37 @@ struct ObjectAnswer {
   bool is_conflict() const noexcept { return code == BERTH_CONFLICT; }
 };
 
-/// Draft. `done` is called exactly once, from any thread, possibly before the call returns, also for a request that the host
+/// `done` is called exactly once, from any thread, possibly before the call returns, also for a request that the host
 /// did not take. It must not throw.
-class ObjectWrites : public Service<berth_object_writes_v0> {
+class ObjectWrites : public Service<berth_object_writes_v1> {
  public:
-  static constexpr const char* id = "berth.draft.object_writes/0";
+  static constexpr const char* id = "berth.object_writes/1";
   using Service::Service;
   using Done = std::function<void(ObjectAnswer)>;
 
   void create(const ObjectName& object, std::string_view json, Done done) const {
-    send(object, std::move(done), [&](const berth_object_ref_v0* ref, berth_object_done_v0 call, void* arg) {
+    send(object, std::move(done), [&](const berth_object_ref_v1* ref, berth_object_done_v1 call, void* arg) {
       return table_->create(ctx_, ref, borrow(json), call, arg);
     });
   }
   void update(const ObjectName& object, std::string_view json, Done done) const {
-    send(object, std::move(done), [&](const berth_object_ref_v0* ref, berth_object_done_v0 call, void* arg) {
+    send(object, std::move(done), [&](const berth_object_ref_v1* ref, berth_object_done_v1 call, void* arg) {
       return table_->update(ctx_, ref, borrow(json), call, arg);
     });
   }
   /// kind: BERTH_PATCH_*.
   void patch(const ObjectName& object, std::uint32_t kind, std::string_view json, Done done) const {
-    send(object, std::move(done), [&](const berth_object_ref_v0* ref, berth_object_done_v0 call, void* arg) {
+    send(object, std::move(done), [&](const berth_object_ref_v1* ref, berth_object_done_v1 call, void* arg) {
       return table_->patch(ctx_, ref, kind, borrow(json), call, arg);
     });
   }
   void remove(const ObjectName& object, std::string_view uid, Done done) const {
-    send(object, std::move(done), [&](const berth_object_ref_v0* ref, berth_object_done_v0 call, void* arg) {
+    send(object, std::move(done), [&](const berth_object_ref_v1* ref, berth_object_done_v1 call, void* arg) {
       return table_->remove(ctx_, ref, borrow(uid), call, arg);
     });
   }
   void read(const ObjectName& object, Done done) const {
-    send(object, std::move(done), [&](const berth_object_ref_v0* ref, berth_object_done_v0 call, void* arg) {
+    send(object, std::move(done), [&](const berth_object_ref_v1* ref, berth_object_done_v1 call, void* arg) {
       return table_->read(ctx_, ref, call, arg);
     });
   }
@@ -65,12 +65,12 @@ class ObjectWrites : public Service<berth_object_writes_v0> {
  private:
   template <class Call>
   static void send(const ObjectName& object, Done done, Call&& call) {
-    const berth_object_ref_v0 ref{
+    const berth_object_ref_v1 ref{
         sizeof ref, 0, borrow(object.resource), borrow(object.subresource), borrow(object.ns), borrow(object.name)};
     auto waiting = std::make_unique<Done>(std::move(done));
     const berth_code code = call(
         &ref,
-        [](void* arg, const berth_object_answer_v0* answer) {
+        [](void* arg, const berth_object_answer_v1* answer) {
           const std::unique_ptr<Done> its(static_cast<Done*>(arg));
           (*its)({answer->code, std::string(view(answer->text)), std::string(view(answer->json))});
         },

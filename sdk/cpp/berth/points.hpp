@@ -11,7 +11,7 @@
 ///   void post_bind(const Cycle&, std::string_view node_name)                                                 [binder]
 ///   static constexpr Interest interests[]; bool hint(const Event&, Pod) const                                 [watch]
 #pragma once
-#include <berth/ext/draft/groups.h>
+#include <berth/ext/groups.h>
 #include <berth/columns.hpp>
 #include <berth/cycle.hpp>
 
@@ -40,14 +40,14 @@ class QueuedPod {
 /// Second argument of quorum (groups.hpp).
 class Quorum {
  public:
-  explicit Quorum(berth_quorum_v0* out) noexcept : out_(out) {}
+  explicit Quorum(berth_quorum_v1* out) noexcept : out_(out) {}
   /// Members that have to get nodes in one step; 0: each goes by itself.
   void needed(std::uint32_t members) noexcept { out_->needed = members; }
   /// Longest time that members which are ready to be bound wait for the rest.
   void hold_ms(std::uint32_t value) noexcept { out_->hold_ms = value; }
 
  private:
-  berth_quorum_v0* out_;
+  berth_quorum_v1* out_;
 };
 
 class PostFilter {

@@ -84,8 +84,12 @@ class Intern : public Service<berth_intern_v1> {
  public:
   static constexpr const char* id = "berth.intern/1";
   using Service::Service;
-  /// Not on [worker] threads.
+  /// For as long as the instance lives, up to 65,536 texts after construction; a host before 0.6 keeps those for the cycle.
   Id operator()(std::string_view text) const noexcept { return table_->intern(ctx_, borrow(text)); }
+  /// For the call or the cycle, unless it is pinned: for texts without end.
+  Id for_cycle(std::string_view text) const noexcept {
+    return BERTH_HAS(table_, intern_for_cycle) ? table_->intern_for_cycle(ctx_, borrow(text)) : (*this)(text);
+  }
   std::string_view text(Id id_of_text) const noexcept { return view(table_->text(ctx_, id_of_text)); }
   void pin(Id id_of_text) const noexcept { table_->pin(ctx_, id_of_text); }
   void unpin(Id id_of_text) const noexcept { table_->unpin(ctx_, id_of_text); }
@@ -333,37 +337,36 @@ class Epoch : public Service<berth_epoch_v1> {
   void bump() const noexcept { table_->bump(ctx_); }
 };
 
-/// Draft. `done` is called exactly once when a write was taken (BERTH_OK), never otherwise.
-class Writes : public Service<berth_writes_v0> {
+/// `done` is called exactly once when a write was taken (BERTH_OK), never otherwise.
+class Writes : public Service<berth_writes_v1> {
  public:
-  static constexpr const char* id = "berth.draft.writes/0";
+  static constexpr const char* id = "berth.writes/1";
   using Service::Service;
-  berth_code bind(Pod pod, std::string_view ns, std::string_view node_name, berth_write_done_v0 done,
+  berth_code bind(Pod pod, std::string_view ns, std::string_view node_name, berth_write_done_v1 done,
                   void* arg) const noexcept {
     return table_->bind(ctx_, borrow(ns), pod.raw()->name, pod.raw()->uid, borrow(node_name), done, arg);
   }
   berth_code patch_pod_status(std::string_view ns, std::string_view name, std::string_view uid, std::string_view json,
-                              berth_write_done_v0 done, void* arg) const noexcept {
+                              berth_write_done_v1 done, void* arg) const noexcept {
     return table_->patch_pod_status(ctx_, borrow(ns), borrow(name), borrow(uid), borrow(json), done, arg);
   }
   berth_code patch_pod_metadata(std::string_view ns, std::string_view name, std::string_view uid, std::string_view json,
-                                berth_write_done_v0 done, void* arg) const noexcept {
+                                berth_write_done_v1 done, void* arg) const noexcept {
     return table_->patch_pod_metadata(ctx_, borrow(ns), borrow(name), borrow(uid), borrow(json), done, arg);
   }
   berth_code evict(std::string_view ns, std::string_view name, std::string_view uid, std::string_view message,
-                   berth_write_done_v0 done, void* arg) const noexcept {
+                   berth_write_done_v1 done, void* arg) const noexcept {
     return table_->evict(ctx_, borrow(ns), borrow(name), borrow(uid), borrow(message), done, arg);
   }
   berth_code patch_object(std::string_view resource, std::string_view ns, std::string_view name, std::string_view json,
-                          berth_write_done_v0 done, void* arg) const noexcept {
+                          berth_write_done_v1 done, void* arg) const noexcept {
     return table_->patch_object(ctx_, borrow(resource), borrow(ns), borrow(name), borrow(json), done, arg);
   }
 };
 
-/// Draft.
-class PodIndex : public Service<berth_pod_index_v0> {
+class PodIndex : public Service<berth_pod_index_v1> {
  public:
-  static constexpr const char* id = "berth.draft.pod_index/0";
+  static constexpr const char* id = "berth.pod_index/1";
   using Service::Service;
   /// visit(const berth_shape_v1&) [-> bool: go on]. `which` is BERTH_SHAPES_*, namespace 0 means all.
   template <class Visit>
@@ -378,12 +381,12 @@ class PodIndex : public Service<berth_pod_index_v0> {
   std::uint32_t count(const Cycle& cycle, std::uint32_t which) const noexcept {
     return table_->count(ctx_, cycle.raw(), which);
   }
-  /// How many changes of pods there have been; absent with a host before 0.6. [cycle]
+  /// How many changes of pods there have been; absent where the host does not count them. [cycle]
   std::optional<std::uint64_t> position(const Cycle& cycle) const noexcept {
     if (!BERTH_HAS(table_, shape) || table_->position == nullptr) return std::nullopt;
     return table_->position(ctx_, cycle.raw());
   }
-  /// visit(const berth_shape_change_v0&) -> bool: go on. False when some are forgotten, or visit said so. Requires: position()
+  /// visit(const berth_shape_change_v1&) -> bool: go on. False when some are forgotten, or visit said so. Requires: position()
   /// is there. [cycle]
   template <class Visit>
   bool changes(const Cycle& cycle, std::uint64_t since, Visit&& visit) const {
@@ -391,7 +394,7 @@ class PodIndex : public Service<berth_pod_index_v0> {
     using V = decltype(visitor);
     const std::uint32_t all = table_->changes(
         ctx_, cycle.raw(), since,
-        [](void* arg, const berth_shape_change_v0* change) { return (*static_cast<V*>(arg))(*change); }, &visitor);
+        [](void* arg, const berth_shape_change_v1* change) { return (*static_cast<V*>(arg))(*change); }, &visitor);
     visitor.rethrow();
     return all != 0;
   }
@@ -408,21 +411,21 @@ class PodIndex : public Service<berth_pod_index_v0> {
   }
 };
 
-/// Draft. The policy's own columns for the whole snapshot.
-class NodeColumns : public Service<berth_nodes_v0> {
+/// The policy's own columns for the whole snapshot.
+class NodeColumns : public Service<berth_nodes_v1> {
  public:
-  static constexpr const char* id = "berth.draft.nodes/0";
+  static constexpr const char* id = "berth.nodes/1";
   using Service::Service;
   /// Values by slot, padded to 64; valid for the cycle. [cycle]
   template <class T>
   const T* column(const Cycle& cycle, Column<T> handle) const noexcept {
     return static_cast<const T*>(table_->column(ctx_, cycle.raw(), handle.index));
   }
-  /// As it was: columns that say nothing of pods are what they were. 0 with a host before 0.6. [cycle]
+  /// As it was: columns that say nothing of pods are what they were. 0 where the host does not say. [cycle]
   std::uint64_t facts(const Cycle& cycle) const noexcept {
     return BERTH_HAS(table_, facts) && table_->facts != nullptr ? table_->facts(ctx_, cycle.raw()) : 0;
   }
-  /// The slot of the node of that name, or BERTH_NO_SLOT; absent with a host before 0.6. [cycle]
+  /// The slot of the node of that name, or BERTH_NO_SLOT; absent where the host does not say. [cycle]
   std::optional<Slot> find(const Cycle& cycle, Id name) const noexcept {
     if (!BERTH_HAS(table_, find) || table_->find == nullptr) return std::nullopt;
     return table_->find(ctx_, cycle.raw(), name);
@@ -433,10 +436,9 @@ class NodeColumns : public Service<berth_nodes_v0> {
   }
 };
 
-/// Draft.
-class DryRun : public Service<berth_dry_run_v0> {
+class DryRun : public Service<berth_dry_run_v1> {
  public:
-  static constexpr const char* id = "berth.draft.dry_run/0";
+  static constexpr const char* id = "berth.dry_run/1";
   using Service::Service;
   /// visit(Pod) [-> bool: go on].
   template <class Visit>
@@ -456,10 +458,9 @@ class DryRun : public Service<berth_dry_run_v0> {
   }
 };
 
-/// Draft.
-class Assume : public Service<berth_assume_v0> {
+class Assume : public Service<berth_assume_v1> {
  public:
-  static constexpr const char* id = "berth.draft.assume/0";
+  static constexpr const char* id = "berth.assume/1";
   using Service::Service;
   Verdict assume(std::uint32_t watch, std::string_view ns, std::string_view name, std::uint64_t version,
                  std::span<const berth_value_v1> values) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// One value for all instances of a plugin. Included by the few plugins that need it.
 #pragma once
-#include <berth/ext/draft/shared.h>
+#include <berth/ext/shared.h>
 #include <berth/setup.hpp>
 
 #include <exception>
@@ -9,10 +9,9 @@
 namespace berth {
 inline namespace sdk {
 
-/// Draft.
-class Shared : public Service<berth_shared_v0> {
+class Shared : public Service<berth_shared_v1> {
  public:
-  static constexpr const char* id = "berth.draft.shared/0";
+  static constexpr const char* id = "berth.shared/1";
   using Service::Service;
   /// The T under that key, made as T(setup) by the first instance that asks; lives until after the last instance.
   template <class T>

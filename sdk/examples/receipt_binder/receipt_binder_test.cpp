@@ -9,14 +9,14 @@ using namespace berth::testkit;
 /// A patch of a pod that the server has not answered yet.
 struct Patch {
   std::string pod, json;
-  berth_write_done_v0 done;
+  berth_write_done_v1 done;
   void* arg;
 };
 std::vector<Patch> patches;
 
 struct Binding {
   std::string pod, node;
-  berth_write_done_v0 done;
+  berth_write_done_v1 done;
   void* arg;
 };
 std::vector<Binding> bindings;
@@ -27,15 +27,15 @@ std::string path_of(berth_str ns, berth_str name, berth_str uid) {
 
 /// FakeHost binds; patches of pods, and half past eleven, are ours.
 void install(FakeHost& host) {
-  static const berth_writes_v0 writes{
+  static const berth_writes_v1 writes{
       sizeof writes,
       0,
-      [](void*, berth_str ns, berth_str name, berth_str uid, berth_str node, berth_write_done_v0 done,
+      [](void*, berth_str ns, berth_str name, berth_str uid, berth_str node, berth_write_done_v1 done,
          void* arg) -> berth_code {
         return bindings.push_back({path_of(ns, name, uid), text_of(node), done, arg}), BERTH_OK;
       },
       nullptr,
-      [](void*, berth_str ns, berth_str name, berth_str uid, berth_str json, berth_write_done_v0 done,
+      [](void*, berth_str ns, berth_str name, berth_str uid, berth_str json, berth_write_done_v1 done,
          void* arg) -> berth_code {
         return patches.push_back({path_of(ns, name, uid), text_of(json), done, arg}), BERTH_OK;
       },
@@ -45,7 +45,7 @@ void install(FakeHost& host) {
                                     [](void*) { return std::int64_t{1769945400} * 1'000'000'000; }};
   patches.clear();
   bindings.clear();
-  host.extra_services["berth.draft.writes/0"] = &writes;
+  host.extra_services["berth.writes/1"] = &writes;
   host.extra_services["berth.clock/1"] = &clock;
 }
 

@@ -38,8 +38,8 @@ typedef struct self {
   const berth_clock_v1* clock;
   int64_t created_ns;
   const berth_executor_v1* executor;
-  const berth_dry_run_v0* dry_run;
-  const berth_writes_v0* writes;
+  const berth_dry_run_v1* dry_run;
+  const berth_writes_v1* writes;
   berth_id keys[P_COUNT];
 } self_t;
 
@@ -160,8 +160,8 @@ static berth_code create(const char* name, const berth_host_v1* host, const bert
   self->clock = (const berth_clock_v1*)host->service(host->ctx, "berth.clock/1");
   self->created_ns = self->clock->monotonic_ns(self->ctx);
   self->executor = (const berth_executor_v1*)host->service(host->ctx, "berth.executor/1");
-  self->dry_run = (const berth_dry_run_v0*)host->service(host->ctx, "berth.draft.dry_run/0");
-  self->writes = (const berth_writes_v0*)host->service(host->ctx, "berth.draft.writes/0");
+  self->dry_run = (const berth_dry_run_v1*)host->service(host->ctx, "berth.dry_run/1");
+  self->writes = (const berth_writes_v1*)host->service(host->ctx, "berth.writes/1");
   for (i = 0; i < P_COUNT; i++) {
     snprintf(text, sizeof text, "%s/%s", name, point_names[i]);
     self->keys[i] = self->intern->intern(self->ctx, str(text));

@@ -21,7 +21,7 @@ struct PagesFixture : FrameworkFixture {
   DebugPages pages;
 };
 
-berth_code write_number(void* arg, berth_page_append_v0 append, void* out, berth_note_v1*) {
+berth_code write_number(void* arg, berth_page_append_v1 append, void* out, berth_note_v1*) {
   const std::string text = std::to_string(*static_cast<int*>(arg));
   append(out, key("["));
   append(out, {text.data(), text.size()});
@@ -64,7 +64,7 @@ TEST(DebugPages, ThatFailSayWhoseTheyAre) {
   PagesFixture f;
   f.pages.offer(
       f.plugin("example.com/A"), "broken",
-      [](void*, berth_page_append_v0, void*, berth_note_v1* note) -> berth_code {
+      [](void*, berth_page_append_v1, void*, berth_note_v1* note) -> berth_code {
         explain(note, "no luck");
         return BERTH_ERROR;
       },
@@ -76,12 +76,12 @@ TEST(DebugPages, EndAtAnExceptionAndAtTheirLimit) {
   PagesFixture f;
   f.pages.offer(
       f.plugin("A"), "throws",
-      [](void*, berth_page_append_v0, void*, berth_note_v1*) -> berth_code { throw std::runtime_error("oh"); },
+      [](void*, berth_page_append_v1, void*, berth_note_v1*) -> berth_code { throw std::runtime_error("oh"); },
       nullptr);
   EXPECT_EQ(f.pages.render("throws").error().message, "plugin A shows no page: oh");
   f.pages.offer(
       f.plugin("B"), "endless",
-      [](void*, berth_page_append_v0 append, void* out, berth_note_v1*) -> berth_code {
+      [](void*, berth_page_append_v1 append, void* out, berth_note_v1*) -> berth_code {
         const std::string piece(1 << 20, 'x');
         while (append(out, {piece.data(), piece.size()}) == BERTH_OK) {
         }

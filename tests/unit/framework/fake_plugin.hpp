@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/ext/draft/groups.h"
+#include "berth/ext/groups.h"
 #include "framework/plugin_instance.hpp"
 
 namespace berth::framework::testing {
@@ -33,7 +33,7 @@ struct FakePlugin {
     if (reserve || unreserve) points.push_back({"berth.reserve/1", &reserve_ops});
     if (permit) points.push_back({"berth.permit/1", &permit_ops});
     if (pre_bind || bind || post_bind) points.push_back({"berth.bind/1", &bind_ops});
-    if (group_of) points.push_back({"berth.draft.groups/0", &group_ops});
+    if (group_of) points.push_back({"berth.groups/1", &group_ops});
     score_ops.normalize_kind = normalize_kind;
     filter_ops.deps = filter_deps;
     score_ops.deps = score_deps;
@@ -89,7 +89,7 @@ struct FakePlugin {
   std::function<berth_code(std::uint32_t* flags, berth_note_v1*)> pre_bind_check;
   std::function<berth_code(const berth_cycle_v1&, berth_bind_call_v1*, berth_note_v1*)> pre_bind, bind;
   std::function<void(const berth_bind_call_v1*)> post_bind;
-  std::function<berth_str(const berth_pod_v1&)> group_of;
+  std::function<berth_code(const berth_pod_v1&, berth_str& group, berth_note_v1*)> group_of;
   const berth_host_v1* host = nullptr;  // given to create
 
  private:
@@ -161,10 +161,12 @@ struct FakePlugin {
         return of(self).bind(*cycle, call, note);
       },
       [](void* self, berth_cycle_v1*, const berth_bind_call_v1* call) { of(self).post_bind(call); }};
-  berth_group_ops_v0 group_ops{
-      sizeof(berth_group_ops_v0), 0,
-      [](void* self, const berth_pod_v1* pod) -> berth_str { return of(self).group_of(*pod); },
-      [](void*, const berth_pod_v1*, berth_quorum_v0*, berth_note_v1*) -> berth_code { return BERTH_OK; }};
+  berth_group_ops_v1 group_ops{
+      sizeof(berth_group_ops_v1), 0,
+      [](void* self, const berth_pod_v1* pod, berth_str* group, berth_note_v1* note) -> berth_code {
+        return of(self).group_of(*pod, *group, note);
+      },
+      [](void*, const berth_pod_v1*, berth_quorum_v1*, berth_note_v1*) -> berth_code { return BERTH_OK; }};
   std::vector<berth_point_v1> points;
   std::vector<berth_reason_text_v1> reason_texts;
   berth_plugin_v1 descriptor{};

@@ -111,15 +111,27 @@ TEST(Sentences, ComeFromThePluginsTableOrFromComposedLists) {
 TEST(GroupOf, FailsWhereThePolicyCannotTell) {
   FrameworkFixture f;
   FakePlugin& plugin = f.make_plugin("Gang");
-  plugin.group_of = [](const berth_pod_v1&) -> berth_str { return {"g", 1}; };
+  plugin.group_of = [](const berth_pod_v1&, berth_str& name, berth_note_v1*) -> berth_code {
+    name = key("g");
+    return BERTH_OK;
+  };
   const PluginInstance& gang = f.add(plugin);
   const model::Pod pod;
   EXPECT_EQ(group_of(gang, pod).value(), "g");
-  plugin.group_of = [](const berth_pod_v1&) -> berth_str { return {nullptr, 0}; };
+  plugin.group_of = [](const berth_pod_v1&, berth_str&, berth_note_v1*) -> berth_code { return BERTH_OK; };
   EXPECT_EQ(group_of(gang, pod).value(), "");
-  plugin.group_of = [](const berth_pod_v1&) -> berth_str { return {nullptr, 1}; };
-  EXPECT_EQ(group_of(gang, pod).error().message, "running group_of of plugin \"Gang\": it cannot be told");
-  plugin.group_of = [](const berth_pod_v1&) -> berth_str { throw std::runtime_error("no label"); };
+  plugin.group_of = [](const berth_pod_v1&, berth_str& name, berth_note_v1* note) -> berth_code {
+    name = key("half");
+    explain(note, "the label is of another controller");
+    return BERTH_ERROR;
+  };
+  EXPECT_EQ(group_of(gang, pod).error().message,
+            "running group_of of plugin \"Gang\": the label is of another controller");
+  plugin.group_of = [](const berth_pod_v1&, berth_str&, berth_note_v1*) -> berth_code { return BERTH_SKIP; };
+  EXPECT_FALSE(group_of(gang, pod).ok()) << "no answer to this question";
+  plugin.group_of = [](const berth_pod_v1&, berth_str&, berth_note_v1*) -> berth_code {
+    throw std::runtime_error("no label");
+  };
   EXPECT_EQ(group_of(gang, pod).error().message, "running group_of of plugin \"Gang\": no label");
 }
 

@@ -40,7 +40,7 @@ struct Caller : FrameworkFixture {
     return plugin.service<berth_queue_control_v1>("berth.queue_control/1").activate(plugin.host->ctx, key("uid"));
   }
   berth_code evict() {
-    return plugin.service<berth_writes_v0>("berth.draft.writes/0")
+    return plugin.service<berth_writes_v1>("berth.writes/1")
         .evict(plugin.host->ctx, key("ns"), key("p"), key("uid"), key("because"), nullptr, nullptr);
   }
   berth_code event() {

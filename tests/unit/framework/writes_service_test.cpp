@@ -6,18 +6,17 @@
 namespace berth::framework::testing {
 namespace {
 
-/// What each write of "berth.draft.writes/0" tells the plugin when the cluster refuses it with that code.
+/// What each write of "berth.writes/1" tells the plugin when the cluster refuses it with that code.
 std::map<std::string, berth_code> answers_to(ErrorCode code) {
   FrameworkFixture f;
   f.ports.refusal.code = code;
   FakePlugin& plugin = f.make_plugin("example.com/Writer");
   f.add(plugin);
-  const auto& writes =
-      *static_cast<const berth_writes_v0*>(plugin.host->service(plugin.host->ctx, "berth.draft.writes/0"));
+  const auto& writes = *static_cast<const berth_writes_v1*>(plugin.host->service(plugin.host->ctx, "berth.writes/1"));
   void* const ctx = plugin.host->ctx;
   std::map<std::string, berth_code> answers;
   const auto done = [&](const char* write) -> void* { return &answers[write]; };
-  const berth_write_done_v0 keep = [](void* arg, berth_code answer, berth_str) {
+  const berth_write_done_v1 keep = [](void* arg, berth_code answer, berth_str) {
     *static_cast<berth_code*>(arg) = answer;
   };
   const berth_str ns = key("default"), name = key("p"), uid = key("uid-p"), patch = key("{}");
@@ -44,10 +43,10 @@ TEST(WritesService, APatchThatIsNoneIsNotTaken) {
   f.ports.bad_patch = "the patch is no object";
   FakePlugin& plugin = f.make_plugin("example.com/Writer");
   f.add(plugin);
-  const auto& writes = plugin.service<berth_writes_v0>("berth.draft.writes/0");
+  const auto& writes = plugin.service<berth_writes_v1>("berth.writes/1");
   void* const ctx = plugin.host->ctx;
   bool answered = false;
-  const berth_write_done_v0 done = [](void* arg, berth_code, berth_str) { *static_cast<bool*>(arg) = true; };
+  const berth_write_done_v1 done = [](void* arg, berth_code, berth_str) { *static_cast<bool*>(arg) = true; };
   const berth_str ns = key("default"), name = key("p"), uid = key("uid-p"), patch = key("[]");
   EXPECT_EQ(writes.patch_pod_status(ctx, ns, name, uid, patch, done, &answered),
             static_cast<berth_code>(BERTH_BAD_ARGS));

@@ -256,6 +256,31 @@ TEST(ElfPolicy, WithoutDraftsRefusesThoseOfOtherMinors) {
   EXPECT_EQ(findings_of(built(drafts, 5), strict), "");
 }
 
+TEST(ElfPolicy, TakesIdsThatBecamePermanentAsTheyWere) {
+  FileRules strict = rules();
+  strict.abi_minor = 6;
+  strict.allow_draft_interfaces = false;
+  strict.host_services = {"berth.draft.a/0"};
+  const std::string file = "plugin=example.com/A\0version=1\0service=berth.draft.a/0\0"s;
+  const auto built = [&] { return ElfBuilder().berth_note(file, BERTH_ABI_MAJOR, 4, BERTH_DATA_MODEL, 1); };
+  EXPECT_EQ(findings_of(built(), strict),
+            "P044: requires berth.draft.a/0 as of ABI 0.4, berth 0.1.0 implements 0.6;\n");
+  strict.former_drafts = {"berth.draft.a/0"};
+  EXPECT_EQ(findings_of(built(), strict), "");
+}
+
+TEST(ElfPolicy, RefusesAPointThatChangedWhenItBecamePermanent) {
+  FileRules permissive = rules();
+  permissive.abi_minor = 6;
+  permissive.compare_services = false;
+  permissive.allow_draft_interfaces = true;
+  EXPECT_EQ(findings_of(ElfBuilder().berth_note("plugin=example.com/A\0version=1\0points=berth.draft.groups/0\0"s,
+                                                BERTH_ABI_MAJOR, 5, BERTH_DATA_MODEL, 1),
+                        permissive),
+            "P013: example.com/A offers the point berth.draft.groups/0, which changed when it became permanent; "
+            "berth 0.1.0 has berth.groups/1;\n");
+}
+
 TEST(ElfPolicy, RefusesNamesThatAreReserved) {
   const auto named = [](const std::string& name, std::uint16_t minor) {
     return findings_of(ElfBuilder().berth_note("plugin=" + name + "\0version=1\0"s, BERTH_ABI_MAJOR, minor));

@@ -12,13 +12,13 @@ using framework::testing::key;
 using Names = std::vector<std::string>;
 
 // A policy: the pod of higher priority matters more; the fewest violations win, then the fewest victims.
-void importance(void*, const berth_victim_v0* pods, std::uint32_t count, std::uint64_t* keys) {
+void importance(void*, const berth_victim_v1* pods, std::uint32_t count, std::uint64_t* keys) {
   for (std::uint32_t i = 0; i < count; ++i) {
     keys[2 * i] = static_cast<std::uint64_t>(1'000'000 - pods[i].priority);
     keys[2 * i + 1] = 0;
   }
 }
-void rank(void*, const berth_victims_v0* nodes, std::uint32_t count, std::uint64_t* ranks) {
+void rank(void*, const berth_victims_v1* nodes, std::uint32_t count, std::uint64_t* ranks) {
   for (std::uint32_t i = 0; i < count; ++i) {
     ranks[2 * i] = nodes[i].violations;
     ranks[2 * i + 1] = 0;
@@ -26,7 +26,7 @@ void rank(void*, const berth_victims_v0* nodes, std::uint32_t count, std::uint64
   }
 }
 const berth_str k_criteria[] = {key("violations"), key("victims")};
-const berth_preemption_policy_v0 k_policy{sizeof(berth_preemption_policy_v0), 2, k_criteria, &importance, &rank};
+const berth_preemption_policy_v1 k_policy{sizeof(berth_preemption_policy_v1), 2, k_criteria, &importance, &rank};
 
 struct Found {
   std::string node;    // empty: none
@@ -75,7 +75,7 @@ struct SearchFixture : FrameworkFixture {
     pod->priority = priority;
     framework::CycleContext& cycle = begin(pod);
     if (exempt) cycle.show_exemption(&exempt);
-    berth_preemption_request_v0 request{};
+    berth_preemption_request_v1 request{};
     request.struct_size = sizeof request;
     request.nodes = snapshot.nodes();
     request.word_count = snapshot.word_count();

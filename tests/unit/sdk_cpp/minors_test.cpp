@@ -149,7 +149,7 @@ BERTH_TEST_POLICY(
     Timed, std::uint64_t filter_budget_ns() const noexcept { return 5; });
 BERTH_TEST_POLICY(Watches, static constexpr berth::Interest interests[] = {
                                berth::always(BERTH_KIND_OWN_WATCH, BERTH_ACTION_ADD)};);
-BERTH_TEST_POLICY(Shares, static constexpr const char* services[] = {"berth.draft.shared/0"};);
+BERTH_TEST_POLICY(Shares, static constexpr const char* services[] = {"berth.shared/1"};);
 BERTH_TEST_POLICY(Counts, static constexpr const char* services[] = {berth::Pods::id};);
 BERTH_TEST_POLICY(Raised, static constexpr berth::Minor minor_required = 4;);
 
@@ -160,16 +160,16 @@ TEST(MinorRequired, IsThatOfWhatThePolicyUses) {
   static_assert(k_required<Plain> == 1, "the newest header, and nothing that is new");
   EXPECT_EQ(k_required<Timed>, 1) << "a host that does not know the budget does not hold the policy to it";
   EXPECT_EQ(k_required<Watches>, 3);
-  EXPECT_EQ(k_required<Shares>, 5);
+  EXPECT_EQ(k_required<Shares>, 6);
   EXPECT_EQ(k_required<Counts>, 6);
   EXPECT_EQ(k_required<Raised>, 4);
 }
 
 TEST(MinorRequired, OfALibraryIsTheMostThatOneOfItsPoliciesNeeds) {
-  EXPECT_EQ((berth::detail::k_library<Plain, Shares, Watches>.abi_minor_required), 5);
+  EXPECT_EQ((berth::detail::k_library<Plain, Shares, Watches>.abi_minor_required), 6);
   EXPECT_EQ((berth::detail::k_library<Plain>.abi_minor_built), BERTH_ABI_MINOR);
   EXPECT_EQ((berth::detail::Notes<Plain, Shares>{}.first.minor_required), 1);
-  EXPECT_EQ((berth::detail::Notes<Plain, Shares>{}.rest.first.minor_required), 5);
+  EXPECT_EQ((berth::detail::Notes<Plain, Shares>{}.rest.first.minor_required), 6);
   const berth::JoinedLibrary joined({berth::plugin_part<Plain>(), berth::plugin_part<Raised, Watches>()});
   EXPECT_EQ(joined.raw()->abi_minor_required, 4);
 }

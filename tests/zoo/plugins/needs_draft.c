@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Needs an interface that is a draft, and was built for a preview that had it, maybe in another form. */
+ * Offers a point that is a draft, and was built for a preview that had it, maybe in another form. */
 #include <berth/plugin.h>
 #undef BERTH_ABI_MINOR
 #define BERTH_ABI_MINOR 5u
-#define ZOO_SERVICES \
-  { "berth.draft.pod_index/0" }
 #define ZOO_NOTE_TEXT \
-  "plugin=" ZOO_NAME "\0version=" ZOO_VERSION "\0points=berth.filter/1\0service=berth.draft.pod_index/0\0"
+  "plugin=" ZOO_NAME "\0version=" ZOO_VERSION "\0points=berth.filter/1\0points=berth.draft.domains/0\0"
 #include "zoo_plugin.h"

@@ -29,7 +29,7 @@ enum {
   /* u32: set of berth_node_volume_v1, one per pod on the node and volume of it, sorted; 0 = none (0.2)           */
   BERTH_COL_VOLUME_SET = 17,
   BERTH_COL_CONDITION = 18, /* u32: id of the status of the node's condition of type <key>, 0 = none such (0.4)     */
-  /* int64: 1 where the node's allocatable names the resource, be it as 0. Of berth.draft.nodes/0 resource() only (0.5)  */
+  /* int64: 1 where the node's allocatable names the resource, be it as 0. Of berth.nodes/1 resource() only (0.5)  */
   BERTH_COL_LISTED = 20,
   BERTH_COL_STATUS_CAPACITY = 21,  /* int64: status.capacity; key = resource, "pods" too (0.6)                      */
   /* bitmaps next to integer columns: whether the node names the resource, be it as 0. What it does not name is 0 there. (0.6) */

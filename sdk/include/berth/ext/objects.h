@@ -56,7 +56,7 @@ typedef struct berth_objects_v1 {
   /* For indexes that follow a watch: visits each object that changed after `since`, once, as it is now; `object` is NULL
    * for one that is gone. `since` is what the last call returned, 0 at first. When too much has changed for the host to
    * remember, the first visit has neither object nor name: forget everything, all objects follow. A change is also an
-   * assumption of berth.draft.assume/0 and its end. Not from visit. (0.2)                                        [any] */
+   * assumption of berth.assume/1 and its end. Not from visit. (0.2)                                        [any] */
   uint64_t (*changes)(void* ctx, uint32_t watch, uint64_t since,
                       void (*visit)(void* arg, berth_str ns, berth_str name, const berth_object_v1* object), void* arg);
 } berth_objects_v1;

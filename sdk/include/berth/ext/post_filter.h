@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * "berth.post_filter/1": what to do when no node fits. Victim search by simulation is the host's (berth.draft.dry_run/0). */
+ * "berth.post_filter/1": what to do when no node fits. Victim search by simulation is the host's (berth.dry_run/1). */
 #ifndef BERTH_EXT_POST_FILTER_H
 #define BERTH_EXT_POST_FILTER_H
 

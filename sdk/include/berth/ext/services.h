@@ -77,14 +77,19 @@ typedef struct berth_clock_v1 { /* "berth.clock/1"; virtual in tests and simulat
   int64_t (*wall_ns)(void* ctx);      /* [any] */
 } berth_clock_v1;
 
-typedef struct berth_intern_v1 { /* "berth.intern/1"; other ids: see pin() in RATIONALE.md */
+typedef struct berth_intern_v1 { /* "berth.intern/1"; ids that the host shows live for the call or the cycle, unless pinned */
   uint32_t struct_size;
   uint32_t reserved;
-  berth_id (*intern)(void* ctx, berth_str text); /* ids of create() live with the process  [load] [cycle] [worker] [watch] */
+  /* The id lives as long as the instance; of a plugin that was built before 0.6, one that was made after create() lives for
+   * the cycle. 0, and a line in the log, for a text beyond the 65,536th of the instance after create(), and where the host has
+   * no room: texts without end, names of pods say, are for intern_for_cycle().          [load] [cycle] [worker] [watch] */
+  berth_id (*intern)(void* ctx, berth_str text);
   berth_str (*text)(void* ctx, berth_id id);     /* valid while the id is; empty for 0                              [any] */
   void (*pin)(void* ctx, berth_id id);                                                                           /* [any] */
   void (*unpin)(void* ctx, berth_id id);                                                                         /* [any] */
   void (*text_of)(void* ctx, berth_id id, berth_str* out); /* text(), for languages without structs as results (0.6) [any] */
+  /* The id lives for the call or the cycle, unless it is pinned. (0.6)                  [load] [cycle] [worker] [watch] */
+  berth_id (*intern_for_cycle)(void* ctx, berth_str text);
 } berth_intern_v1;
 
 typedef struct berth_reasons_v1 { /* "berth.reasons/1": one id for one or several sentences, lives for the cycle */

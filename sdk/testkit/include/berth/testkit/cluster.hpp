@@ -8,11 +8,6 @@
 ///   cluster.put("core/v1/services", "default", "web", {R"({"app":"web"})"});
 ///   Attempt attempt(policy, pod, cluster.nodes = {...});
 #pragma once
-#include <berth/ext/draft/debug_pages.h>
-#include <berth/ext/draft/gates.h>
-#include <berth/ext/draft/groups.h>
-#include <berth/ext/draft/object_writes.h>
-#include <berth/ext/draft/shared.h>
 #include <berth/testkit/placed_pods.hpp>
 #include <berth/testkit/policy.hpp>
 
@@ -26,13 +21,22 @@ class FakeCluster {
   /// For Policy's `prepare`.
   static void install(FakeHost& host) {
     static const berth_objects_v1 objects{sizeof objects, 0, &watch, &get, &each_object, &epoch, &changes};
-    static const berth_assume_v0 overlay{sizeof overlay, 0, &assume, &forget, &actual, &assume_written};
+    static const berth_assume_v1 overlay{sizeof overlay, 0, &assume, &forget, &actual, &assume_written};
     static const berth_executor_v1 executor{
         sizeof executor,
         0,
-        nullptr,
-        nullptr,
-        nullptr,
+        [](void* ctx, void (*task)(void*), void* arg) -> berth_code {
+          std::uint64_t handle = 0;
+          return start_task(ctx, 0, 0, task, arg, &handle);
+        },
+        [](void* ctx, std::uint32_t period_ms, void (*task)(void*), void* arg) -> berth_code {
+          std::uint64_t handle = 0;
+          return period_ms == 0 ? berth_code{BERTH_BAD_ARGS}
+                                : start_task(ctx, period_ms, period_ms, task, arg, &handle);
+        },
+        [](void*, std::uint32_t count, void (*body)(void*, std::uint32_t), void* arg) {
+          for (std::uint32_t i = 0; i < count; ++i) body(arg, i);
+        },
         [](void* ctx, std::uint32_t delay_ms, void (*task)(void*), void* arg) -> berth_code {
           std::uint64_t handle = 0;
           return start_task(ctx, delay_ms, 0, task, arg, &handle);
@@ -44,14 +48,15 @@ class FakeCluster {
         }};
     static const berth_clock_v1 clock{sizeof clock, 0, [](void* ctx) { return self(ctx).read_clock(); },
                                       [](void* ctx) { return self(ctx).read_clock(); }};
-    static const berth_writes_v0 writes{sizeof writes, 0, nullptr, nullptr, nullptr, nullptr, &patch_object};
-    static const berth_pod_index_v0 pods{sizeof pods, 0, &each_shape, &count_shapes, nullptr, nullptr, nullptr};
-    static const berth_nodes_v0 columns{sizeof columns, 0, &column, &resource_column, nullptr, nullptr};
-    static const berth_groups_v0 groups{sizeof groups, 0, &count_members, &each_member, [](void* ctx) -> berth_str {
-                                          const std::string& group = self(ctx).planned_group;
-                                          return {group.data(), static_cast<std::uint32_t>(group.size())};
+    static const berth_writes_v1 writes{sizeof writes, 0, nullptr, nullptr, nullptr, nullptr, &patch_object};
+    static const berth_pod_index_v1 pods{sizeof pods, 0, &each_shape, &count_shapes, nullptr, nullptr, nullptr};
+    static const berth_nodes_v1 columns{sizeof columns, 0, &column, &resource_column, nullptr, nullptr};
+    static const berth_groups_v1 groups{sizeof groups, 0, &count_members, &each_member,
+                                        [](void* ctx, berth_str* group) {
+                                          const std::string& name = self(ctx).planned_group;
+                                          *group = {name.data(), name.size()};
                                         }};
-    static const berth_gates_v0 gates{sizeof gates, 0, [](void* ctx, berth_str gate) -> std::int32_t {
+    static const berth_gates_v1 gates{sizeof gates, 0, [](void* ctx, berth_str gate) -> std::int32_t {
                                         const auto known = self(ctx).gates.find(text_of(gate));
                                         return known == self(ctx).gates.end() ? -1 : known->second ? 1 : 0;
                                       }};
@@ -61,31 +66,31 @@ class FakeCluster {
                                                 return BERTH_OK;
                                               },
                                               nullptr};
-    static const berth_object_writes_v0 object_writes{
+    static const berth_object_writes_v1 object_writes{
         sizeof object_writes,
         0,
-        [](void* ctx, const berth_object_ref_v0* object, berth_str json, berth_object_done_v0 done, void* arg) {
+        [](void* ctx, const berth_object_ref_v1* object, berth_str json, berth_object_done_v1 done, void* arg) {
           return write(ctx, "create", object, json, done, arg);
         },
-        [](void* ctx, const berth_object_ref_v0* object, berth_str json, berth_object_done_v0 done, void* arg) {
+        [](void* ctx, const berth_object_ref_v1* object, berth_str json, berth_object_done_v1 done, void* arg) {
           return write(ctx, "update", object, json, done, arg);
         },
-        [](void* ctx, const berth_object_ref_v0* object, std::uint32_t, berth_str json, berth_object_done_v0 done,
+        [](void* ctx, const berth_object_ref_v1* object, std::uint32_t, berth_str json, berth_object_done_v1 done,
            void* arg) { return write(ctx, "patch", object, json, done, arg); },
-        [](void* ctx, const berth_object_ref_v0* object, berth_str uid, berth_object_done_v0 done, void* arg) {
+        [](void* ctx, const berth_object_ref_v1* object, berth_str uid, berth_object_done_v1 done, void* arg) {
           return write(ctx, "delete", object, uid, done, arg);
         },
-        [](void* ctx, const berth_object_ref_v0* object, berth_object_done_v0 done, void* arg) {
+        [](void* ctx, const berth_object_ref_v1* object, berth_object_done_v1 done, void* arg) {
           return write(ctx, "get", object, {}, done, arg);
         }};
-    static const berth_shared_v0 shared{
+    static const berth_shared_v1 shared{
         sizeof shared, 0,
         [](void* ctx, berth_str key, void* (*make)(void*), void* arg, void (*destroy)(void*)) -> void* {
           auto& value = self(ctx).shared_[text_of(key)];
           if (value == nullptr) value = std::shared_ptr<void>(make(arg), destroy);
           return value.get();
         }};
-    static const berth_debug_pages_v0 debug_pages{
+    static const berth_debug_pages_v1 debug_pages{
         sizeof debug_pages, 0, [](void* ctx, berth_str name, auto write, void* arg) -> berth_code {
           return self(ctx).pages_.emplace(text_of(name), Page{write, arg}).second ? BERTH_OK : BERTH_CONFLICT;
         }};
@@ -119,20 +124,20 @@ class FakeCluster {
         }};
     host.companion = std::make_shared<FakeCluster>(host);
     FakePods::install(host);
-    host.extra_services["berth.draft.object_writes/0"] = &object_writes;
-    host.extra_services["berth.draft.shared/0"] = &shared;
-    host.extra_services["berth.draft.debug_pages/0"] = &debug_pages;
+    host.extra_services["berth.object_writes/1"] = &object_writes;
+    host.extra_services["berth.shared/1"] = &shared;
+    host.extra_services["berth.debug_pages/1"] = &debug_pages;
     host.extra_services["berth.events/1"] = &events;
     host.extra_services["berth.metrics/1"] = &metrics;
     host.extra_services["berth.objects/1"] = &objects;
-    host.extra_services["berth.draft.assume/0"] = &overlay;
+    host.extra_services["berth.assume/1"] = &overlay;
     host.extra_services["berth.executor/1"] = &executor;
     host.extra_services["berth.clock/1"] = &clock;
-    host.extra_services["berth.draft.writes/0"] = &writes;
-    host.extra_services["berth.draft.pod_index/0"] = &pods;
-    host.extra_services["berth.draft.nodes/0"] = &columns;
-    host.extra_services["berth.draft.groups/0"] = &groups;
-    host.extra_services["berth.draft.gates/0"] = &gates;
+    host.extra_services["berth.writes/1"] = &writes;
+    host.extra_services["berth.pod_index/1"] = &pods;
+    host.extra_services["berth.nodes/1"] = &columns;
+    host.extra_services["berth.groups/1"] = &groups;
+    host.extra_services["berth.gates/1"] = &gates;
     host.extra_services["berth.queue_control/1"] = &queue;
   }
   static FakeCluster& of(FakeHost& host) { return *static_cast<FakeCluster*>(host.companion.get()); }
@@ -244,7 +249,7 @@ class FakeCluster {
   /// What a request of object_writes is answered with; empty: patch_answer. A read shows read_object, a write what was written.
   std::function<berth_code(const std::string& request)> answer_code;
   std::string read_object;
-  /// True while berth.draft.assume/0 shows something else than the cluster.
+  /// True while berth.assume/1 shows something else than the cluster.
   bool assumed(const std::string& resource, const std::string& ns, const std::string& name) {
     const auto at = objects_[resource].find({ns, name});
     return at != objects_[resource].end() && at->second.overlay.has_value();
@@ -257,7 +262,7 @@ class FakeCluster {
     std::uint32_t flags = 0;
   };
   struct Page {
-    berth_code (*write)(void* arg, berth_page_append_v0 append, void* out, berth_note_v1* note);
+    berth_code (*write)(void* arg, berth_page_append_v1 append, void* out, berth_note_v1* note);
     void* arg;
   };
   struct Object {
@@ -272,6 +277,7 @@ class FakeCluster {
 
   static berth_code start_task(void* ctx, std::uint32_t delay_ms, std::uint32_t period_ms, void (*task)(void*),
                                void* arg, std::uint64_t* handle) {
+    if (task == nullptr || handle == nullptr) return BERTH_BAD_ARGS;
     FakeCluster& c = self(ctx);
     *handle = ++c.last_task_;
     c.tasks.push_back(
@@ -351,14 +357,14 @@ class FakeCluster {
     c.changed_[c.watches_.at(watch)][{text_of(ns), text_of(name)}] = ++c.version_;
   }
   static berth_code patch_object(void* ctx, berth_str resource, berth_str ns, berth_str name, berth_str json,
-                                 berth_write_done_v0 done, void* arg) {
+                                 berth_write_done_v1 done, void* arg) {
     FakeCluster& c = self(ctx);
     c.patches.push_back({text_of(resource), text_of(ns), text_of(name), text_of(json)});
     done(arg, c.patch_answer, c.patch_answer == BERTH_OK ? berth_str{} : str("the server refused"));
     return BERTH_OK;
   }
-  static berth_code write(void* ctx, const char* verb, const berth_object_ref_v0* object, berth_str body,
-                          berth_object_done_v0 done, void* arg) {
+  static berth_code write(void* ctx, const char* verb, const berth_object_ref_v1* object, berth_str body,
+                          berth_object_done_v1 done, void* arg) {
     FakeCluster& c = self(ctx);
     std::string what = std::string(verb) + " " + text_of(object->resource);
     if (object->subresource.len != 0) what += "/" + text_of(object->subresource);
@@ -366,7 +372,7 @@ class FakeCluster {
     c.bodies.push_back(text_of(body));
     const berth_code code = c.answer_code ? c.answer_code(c.requests.back()) : c.patch_answer;
     const bool is_read = std::string_view(verb) == "get";
-    const berth_object_answer_v0 answer{sizeof answer, code, code == BERTH_OK ? berth_str{} : str("the server refused"),
+    const berth_object_answer_v1 answer{sizeof answer, code, code == BERTH_OK ? berth_str{} : str("the server refused"),
                                         is_read ? str(c.read_object) : body};
     done(arg, &answer);
     return BERTH_OK;
@@ -407,7 +413,7 @@ class FakeCluster {
   const std::vector<Member>& members_of(berth_id ns, berth_str group) {
     return groups[{host_.text(ns), text_of(group)}];
   }
-  static void count_members(void* ctx, berth_id ns, berth_str group, berth_group_count_v0* out) {
+  static void count_members(void* ctx, berth_id ns, berth_str group, berth_group_count_v1* out) {
     *out = {out->struct_size, 0, 0, 0, 0, 0};
     for (const Member& member : self(ctx).members_of(ns, group)) {
       ++out->all;

@@ -37,7 +37,7 @@ class FakeHost {
   };
   struct BindWrite {
     std::string ns, name, uid, node_name;
-    berth_write_done_v0 done;
+    berth_write_done_v1 done;
     void* arg;
   };
 
@@ -180,7 +180,8 @@ class FakeHost {
                                         [](void* c, berth_id i, berth_str* out) {
                                           const FakeHost& h = self(c);
                                           *out = i == 0 || i > h.texts_.size() ? berth_str{} : str(h.texts_[i - 1]);
-                                        }};
+                                        },
+                                        [](void* c, berth_str s) { return self(c).id(text_of(s)); }};
     static const berth_sets_v1 sets{
         sizeof sets,
         0,
@@ -198,8 +199,8 @@ class FakeHost {
         [](void* c, std::uint32_t severity, berth_str message, const berth_kv_v1*, std::uint32_t) {
           self(c).log.push_back({severity, text_of(message)});
         }};
-    static const berth_writes_v0 writes{sizeof writes, 0, &FakeHost::write_bind, nullptr, nullptr, nullptr, nullptr};
-    static const berth_nodes_v0 nodes{sizeof nodes,
+    static const berth_writes_v1 writes{sizeof writes, 0, &FakeHost::write_bind, nullptr, nullptr, nullptr, nullptr};
+    static const berth_nodes_v1 nodes{sizeof nodes,
                                       0,
                                       [](void* c, const berth_cycle_v1*, std::uint32_t index) {
                                         const auto& all = self(c).snapshot_columns;
@@ -208,13 +209,13 @@ class FakeHost {
                                       nullptr,
                                       nullptr,
                                       nullptr};
-    if (id == "berth.draft.nodes/0") return &nodes;
+    if (id == "berth.nodes/1") return &nodes;
     if (id == "berth.intern/1") return &intern;
     if (id == "berth.sets/1") return &sets;
     if (id == "berth.reasons/1") return &reasons;
     if (id == "berth.labels/1") return &labels;
     if (id == "berth.log/1") return &log;
-    if (id == "berth.draft.writes/0") return &writes;
+    if (id == "berth.writes/1") return &writes;
     return nullptr;
   }
 
@@ -259,7 +260,7 @@ class FakeHost {
   }
 
   static berth_code write_bind(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str node_name,
-                               berth_write_done_v0 done, void* arg) {
+                               berth_write_done_v1 done, void* arg) {
     FakeHost& h = self(ctx);
     if (h.bind_answer == BERTH_OK)
       h.binds.push_back({text_of(ns), text_of(name), text_of(uid), text_of(node_name), done, arg});

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// "berth.intern/1": how long ids live; and services under the ids that they had as drafts.
+#include "framework/services/instance_ids.hpp"
+
+#include <optional>
+
+#include "framework/plugin_call.hpp"
+#include "unit/framework/framework_fixture.hpp"
+
+namespace berth::framework::testing {
+namespace {
+
+struct InternFixture : FrameworkFixture {
+  explicit InternFixture(std::uint16_t minor_built = BERTH_ABI_MINOR) {
+    plugin.create = [](const berth_binder_v1&, berth_note_v1*) -> berth_code { return BERTH_OK; };
+    PluginSource source{&plugin.describe(), "", "", {}, {}};
+    source.abi_minor_built = minor_built;
+    auto made = PluginInstance::create(std::move(source), "", host, 0);
+    EXPECT_TRUE(made.ok());
+    instance = std::move(made).value();
+    call.emplace(*instance, observe::Point::pre_filter);
+  }
+  berth_id intern(const std::string& text) { return table().intern(plugin.host->ctx, {text.data(), text.size()}); }
+  berth_id intern_for_cycle(const std::string& text) {
+    return table().intern_for_cycle(plugin.host->ctx, {text.data(), text.size()});
+  }
+  const berth_intern_v1& table() const { return plugin.service<berth_intern_v1>("berth.intern/1"); }
+  std::string text(berth_id id) const {
+    berth_str out{};
+    table().text_of(plugin.host->ctx, id, &out);
+    return std::string(from_abi(out));
+  }
+  /// So many texts of 1 KiB that none of before is recent any more.
+  void intern_others() {
+    for (int i = 0; i < 6000; ++i) intern_for_cycle(std::to_string(i) + std::string(1024, '.'));
+  }
+  std::size_t pinned() const { return symbols.size().pinned_symbols; }
+
+  struct InCall {
+    InCall(const PluginInstance& plugin, observe::Point point) { observe::enter_plugin(plugin.crumb(), point); }
+    observe::BreadcrumbNesting nesting;
+  };
+  FakePlugin& plugin = make_plugin("example.com/Interns");
+  std::unique_ptr<PluginInstance> instance;
+  std::optional<InCall> call;
+};
+
+TEST(InstanceIds, MadeInACycleLiveAsLongAsTheInstance) {
+  InternFixture f;
+  const berth_id kept = f.intern("kept");
+  EXPECT_EQ(f.intern("kept"), kept);
+  const berth_id passing = f.intern_for_cycle("passing");
+  EXPECT_EQ(f.text(passing), "passing");
+  EXPECT_EQ(f.pinned(), 1u);
+  f.intern_others();
+  EXPECT_EQ(f.text(kept), "kept");
+  EXPECT_EQ(f.intern("kept"), kept);
+  EXPECT_EQ(f.symbols.find("passing"), k_no_symbol) << "the test interns too little for the other to go";
+  f.call.reset();
+  f.instance.reset();
+  EXPECT_EQ(f.pinned(), 0u);
+}
+
+TEST(InstanceIds, OfAnOlderPluginLiveForTheCycle) {
+  InternFixture f(5);
+  EXPECT_NE(f.intern("passing"), k_no_symbol);
+  EXPECT_EQ(f.pinned(), 0u);
+  f.intern_others();
+  EXPECT_EQ(f.symbols.find("passing"), k_no_symbol);
+}
+
+TEST(InstanceIds, HaveABound) {
+  InternFixture f;
+  for (std::size_t i = 0; i < InstanceIds::k_most; ++i) ASSERT_NE(f.intern(std::to_string(i)), k_no_symbol);
+  EXPECT_EQ(f.intern("one too many"), k_no_symbol);
+  EXPECT_NE(f.intern("0"), k_no_symbol) << "it has that one";
+  EXPECT_NE(f.intern_for_cycle("one too many"), k_no_symbol);
+  EXPECT_EQ(f.pinned(), InstanceIds::k_most);
+}
+
+TEST(FormerDrafts, AreAnsweredWithThePermanentTable) {
+  InternFixture f;
+  const auto table = [&](std::string_view id) { return f.plugin.host->service(f.plugin.host->ctx, id.data()); };
+  ASSERT_FALSE(former_draft_ids().empty());
+  std::size_t own = 0;
+  for (const std::string_view draft : former_draft_ids()) {
+    const std::string_view permanent = permanent_id(draft);
+    EXPECT_TRUE(permanent.starts_with("berth.") && permanent.ends_with("/1")) << permanent;
+    EXPECT_EQ(table(draft), table(permanent)) << draft;
+    own += table(draft) != nullptr ? 1 : 0;
+  }
+  EXPECT_GE(own, 8u) << "others are not the framework's own";
+  EXPECT_EQ(permanent_id("berth.draft.tides/0"), "berth.draft.tides/0");
+}
+
+TEST(FormerDrafts, CountAsDeclared) {
+  FrameworkFixture f;
+  FakePlugin& plugin = f.make_plugin("example.com/Old");
+  plugin.services = {"berth.draft.preemption/0"};
+  EXPECT_TRUE(declares(plugin.describe(), "berth.preemption/1"));
+  EXPECT_FALSE(declares(plugin.describe(), "berth.writes/1"));
+}
+
+}  // namespace
+}  // namespace berth::framework::testing
