@@ -391,11 +391,18 @@ void release_claims(const BindingServices& services, CycleState& state, const Po
             .json("metadata", JsonWriter::object().text("uid", object.uid).done())
             .json("status", JsonWriter::object().json("reservedFor", JsonWriter::list().item(reference).done()).done())
             .done();
-    services.writes.patch({k_claims, object.ns, object.name, "status"}, BERTH_PATCH_STRATEGIC, patch,
-                          [log = services.log, key = object.key()](const ObjectAnswer& answer) {
-                            if (!answer.is_ok())
-                              log.write(BERTH_LOG_ERROR, "unreserve of ResourceClaim " + key + ": " + answer.text);
-                          });
+    services.writes.patch(
+        {k_claims, object.ns, object.name, "status"}, BERTH_PATCH_STRATEGIC, patch,
+        [services, key = object.key()](const ObjectAnswer& answer) {
+          if (!answer.is_ok())
+            return services.log.write(BERTH_LOG_ERROR, "unreserve of ResourceClaim " + key + ": " + answer.text);
+          // Without it, a watch that tells of this late leaves the claim reserved for the pod, whose
+          // next attempt would then bind it without reserving.
+          const berth::Verdict assumed = services.assume.assume_written(services.cluster.claim_watch(), answer.json);
+          if (!assumed.is_ok())
+            services.log.write(BERTH_LOG_INFO, "claim " + key + " is not assumed: " + assumed.text());
+          services.cluster.refresh();
+        });
   }
 }
 
