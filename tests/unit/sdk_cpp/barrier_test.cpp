@@ -147,8 +147,8 @@ TEST(ExceptionBarrier, SaysThatAGroupCannotBeTold) {
   };
   EXPECT_EQ(ask("p"), "g");
   EXPECT_EQ(ask("alone").find("cannot be told"), std::string::npos);
-  EXPECT_EQ(ask("failure"), "cannot be told: ");
-  EXPECT_EQ(ask("int"), "cannot be told: ");
+  EXPECT_EQ(ask("failure"), "cannot be told: went wrong");
+  EXPECT_EQ(ask("int"), "cannot be told: unknown exception");
   EXPECT_TRUE(policy.host().log.empty()) << "the host has the words";
 }
 
