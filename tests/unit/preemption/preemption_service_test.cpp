@@ -24,6 +24,7 @@ struct TeamFixture : FrameworkFixture {
     plugin.post_filter = [](berth_cycle_v1&, const berth_post_filter_in_v1&, berth_post_filter_out_v1&,
                             berth_note_v1*) -> berth_code { return BERTH_OK; };
     FakePlugin& fits = make_plugin("Fits");
+    fits.deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_USAGE;
     fits.reasons = {"Insufficient cpu"};
     fits.create = [](const berth_binder_v1& binder, berth_note_v1*) -> berth_code {
       binder.column(binder.ctx, BERTH_COL_FREE, key("cpu"));
