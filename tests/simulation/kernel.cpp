@@ -173,6 +173,7 @@ bool Kernel::is_at_rest(const Machine& machine) const {
 
 void Kernel::resume(Machine& machine) {
   machine.is_suspended = false;
+  if (!machine.is_alive) return;  // it was killed meanwhile
   for (const auto& thread : threads_) {
     if (thread->machine != &machine || thread->state == Thread::State::ended || thread.get() == t_self) continue;
     const bool is_there = std::find(runnable_.begin(), runnable_.end(), thread.get()) != runnable_.end();
