@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pods that get nodes together: from the first of them that is popped to the binding of all, or of none.
+#include "observe/log.hpp"
 #include "scheduler/scheduler.hpp"
 
 namespace berth::scheduler {

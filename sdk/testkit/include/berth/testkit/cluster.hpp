@@ -12,6 +12,7 @@
 #include <berth/testkit/policy.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <list>
 
 namespace berth::testkit {
