@@ -106,7 +106,7 @@ CallsAfterSearch calls_after_search(const ProfileRuntime& profile) {
     for (const PluginInstance* plugin : *list) out.calls[plugin->ordinal()] = 1;
   for (const auto* list : {&profile.reserve, &profile.permit})
     for (const PluginInstance* plugin : *list)
-      out.reads_shapes = out.reads_shapes || plugin->declares("berth.draft.pod_index/0");
+      out.reads_shapes = out.reads_shapes || plugin->declares("berth.pod_index/1");
   return out;
 }
 

@@ -205,7 +205,7 @@ std::size_t bytes_of_views(bool reserve_reads_shapes) {
   };
   if (reserve_reads_shapes) {
     FakePlugin& counts = f.plugin("Counts");
-    counts.services = {"berth.draft.pod_index/0"};
+    counts.services = {"berth.pod_index/1"};
     counts.reserve = [](berth_slot, berth_note_v1*) -> berth_code { return BERTH_OK; };
   }
   SchedulingCycle& cycle = f.start();
