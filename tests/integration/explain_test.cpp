@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "integration/serving_fixture.hpp"
+#include "support/scripted_extender.hpp"
 
 namespace berth::tests {
 namespace {
@@ -137,21 +138,23 @@ TEST_F(Explain, WithASchedulerItHasItsQueueAndItsPolicies) {
 }
 
 TEST_F(Explain, ASchedulerDoesNotSayWherePluginsAre) {
-  // Its configuration names a directory that is empty by the time it is asked.
+  make_cluster();
   const std::string elsewhere = directory.path() + "/elsewhere";
   std::filesystem::create_directory(elsewhere);
   std::filesystem::permissions(elsewhere, std::filesystem::perms(0755));
-  auto berth = start_serving(
-      {"--config", directory.write("berth.yaml",
-                                   "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nplugins: "
-                                   "{directory: " +
-                                       elsewhere + "}\n")});
-  ChildProcess explained({variable("BERTH"), "explain", "default/huge", "--kubeconfig", kubeconfig, "--scheduler",
-                          "https://127.0.0.1:" + std::to_string(port_), "--scheduler-insecure"},
-                         directory.path() + "/explained");
-  EXPECT_EQ(explained.wait(std::chrono::milliseconds(k_patience)), 0) << explained.log();
-  EXPECT_NE(explained.log().find("plugins.directory " + elsewhere + " is not used"), std::string::npos)
-      << explained.log();
+  const json::value page = {{"componentconfig",
+                             {{"apiVersion", "config.berth.dev/v1alpha1"},
+                              {"kind", "BerthConfiguration"},
+                              {"plugins", {{"directory", elsewhere}}}}}};
+  const auto answer = [&](const ScriptedExtender::Question& question) {
+    return question.verb == "configz" ? ScriptedExtender::Answer::of(page)
+                                      : ScriptedExtender::Answer{"no such pod", 404};
+  };
+  ScriptedExtender scheduler(answer, {.tls = true});
+  port_ = scheduler.port();
+  const Said said = live(with_scheduler({"default/huge"}));
+  EXPECT_EQ(said.status, 0) << said.text;
+  EXPECT_NE(said.text.find("plugins.directory " + elsewhere + " is not used"), std::string::npos) << said.text;
 }
 
 TEST_F(Explain, TheCertificateOfTheSchedulerIsVerifiedUnlessToldOtherwise) {
