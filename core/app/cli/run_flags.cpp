@@ -440,7 +440,8 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
   auto* const shadow = command.add_flag(
       "--shadow", options.shadow,
       "Only watch: decide about each pod that another scheduler binds at that moment, compare, and print a report at "
-      "the end. Takes no lease and writes nothing. Give it the configuration of the scheduler in charge");
+      "the end. Takes no lease, writes nothing and records nothing. Give it the configuration of the scheduler in "
+      "charge");
   command
       .add_option("-o,--output", options.shadow_output, "With --shadow: the report as text or json, on standard output")
       ->check(CLI::IsMember({"text", "json"}))

@@ -254,8 +254,7 @@ Result<std::unique_ptr<LiveHost>, text::Diagnostics> LiveHost::make(
                                                   std::move(*extenders), std::move(*scheduler)));
   text::Diagnostics diagnostics;
   if (!extenders.ok()) diagnostics = extenders.error();
-  if (!scheduler.ok())
-    for (const text::Diagnostic& each : scheduler.error().all()) diagnostics.add(each);
+  if (!scheduler.ok()) diagnostics.add(scheduler.error());
   return diagnostics;
 }
 
@@ -267,9 +266,10 @@ LiveHost::LiveHost(const config::Configuration& configuration, std::shared_ptr<n
       scheduler_(std::move(scheduler)),
       handling_times_(scheduler_->framework().host().metrics),
       ingest_(intake()),
-      sink_(std::make_unique<WatchedSink>(ingest_, base_->open_calls)),
-      shadow_(base_->options.shadow ? std::make_unique<Shadow>(*sink_, *scheduler_, configuration, base_->clock)
+      shadow_(base_->options.shadow ? std::make_unique<Shadow>(ingest_, *scheduler_, configuration, base_->clock)
                                     : nullptr),
+      sink_(std::make_unique<WatchedSink>(shadow_ ? static_cast<cluster::ClusterSink&>(*shadow_) : ingest_,
+                                          base_->open_calls)),
       recorded_sink_(base_->recorder ? std::make_unique<RecordedSink>(*sink_, *base_->recorder) : nullptr),
       reading_(k_reading_threads),
       reader_(reading_, endpoint, base_->symbols, reading_options(configuration, *endpoint)),
@@ -422,9 +422,8 @@ LiveHost::~LiveHost() {
 
 void LiveHost::follow(std::function<void()> on_synced) {
   on_synced_ = std::move(on_synced);
-  cluster::ClusterSink& direct = shadow_ ? static_cast<cluster::ClusterSink&>(*shadow_) : *sink_;
   base_->follows = true;
-  reader_.start(recorded_sink_ ? *recorded_sink_ : direct);
+  reader_.start(recorded_sink_ ? static_cast<cluster::ClusterSink&>(*recorded_sink_) : *sink_);
 }
 
 void LiveHost::schedule() {

@@ -141,8 +141,8 @@ class LiveHost {
   metrics::HandlingTimes handling_times_;
   std::function<void()> on_synced_;
   ingest::Ingest ingest_;
-  const std::unique_ptr<WatchedSink> sink_;
   const std::unique_ptr<Shadow> shadow_;               // null: decides for itself
+  const std::unique_ptr<WatchedSink> sink_;            // to that, or to ingest
   const std::unique_ptr<RecordedSink> recorded_sink_;  // with a recorder
   net::IoThreads reading_;
   cluster::kube::KubeReader reader_;

@@ -209,9 +209,10 @@ void add_shadow(MetricPage& page, const ShadowReport& shadow) {
       "Decisions of the scheduler in charge, by how they compare with those made here: the same node, a tie, a race, "
       "a sample, a node that a policy rejects here, or a node of a lower score without an explanation.",
       std::move(decisions));
-  page.add_one(MetricKind::gauge, "berth_shadow_waiting_differences",
-               "Differences whose cause is not known yet: two seconds at most, as long as something comes in.",
-               static_cast<double>(shadow.waiting));
+  page.add_one(
+      MetricKind::gauge, "berth_shadow_waiting_differences",
+      "Differences whose cause is not known yet: they are judged with changes of pods and nodes from two seconds on.",
+      static_cast<double>(shadow.waiting));
   page.add_one(MetricKind::counter, "berth_shadow_pods_not_seen_before_total",
                "Pods that had a node when they were seen first, so that nothing is said about them.",
                static_cast<double>(shadow.not_seen_before));

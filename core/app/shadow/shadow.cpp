@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "cycle/node_choice.hpp"
@@ -27,21 +28,18 @@ void Shadow::synced() {
 
 void Shadow::pod_added(const model::PodPtr& pod) {
   settle_due();
-  if (is_synced_ && pod->node_name != k_no_symbol) {
-    note({clock_.monotonic_ns(), pod, nullptr, true});
-    if (scheduler_.views().framework.find(pod->scheduler_name) != nullptr) {
-      const Lock lock(mutex_);
-      ++report_.not_seen_before;
-    }
-  }
+  if (is_synced_) see(pod);
   sink_.pod_added(pod);
 }
 
 void Shadow::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) {
   settle_due();
-  const bool is_same = old_pod->uid == new_pod->uid;
-  if (is_synced_ && new_pod->node_name != k_no_symbol && (!is_same || old_pod->node_name == k_no_symbol)) {
-    if (is_same && scheduler_.views().framework.find(old_pod->scheduler_name) != nullptr) compare(old_pod, new_pod);
+  if (old_pod->uid != new_pod->uid) {  // another pod of that name, as a list shows it
+    see_gone(old_pod);
+    if (is_synced_) see(new_pod);
+  } else if (is_synced_ && new_pod->node_name != k_no_symbol && old_pod->node_name == k_no_symbol) {
+    if (scheduler_.views().framework.find(old_pod->scheduler_name) != nullptr)
+      guarded("compared", [&] { compare(old_pod, new_pod); });
     note({clock_.monotonic_ns(), new_pod, nullptr, true});
   }
   sink_.pod_updated(old_pod, new_pod);
@@ -49,8 +47,21 @@ void Shadow::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
 
 void Shadow::pod_deleted(const model::PodPtr& pod) {
   settle_due();
-  if (pod->node_name != k_no_symbol) note({clock_.monotonic_ns(), pod, nullptr, false});
+  see_gone(pod);
   sink_.pod_deleted(pod);
+}
+
+/// A pod that is new here, and may have a node.
+void Shadow::see(const model::PodPtr& pod) {
+  if (pod->node_name == k_no_symbol) return;
+  note({clock_.monotonic_ns(), pod, nullptr, true});
+  if (scheduler_.views().framework.find(pod->scheduler_name) == nullptr) return;
+  const Lock lock(mutex_);
+  ++report_.not_seen_before;
+}
+
+void Shadow::see_gone(const model::PodPtr& pod) {
+  if (pod->node_name != k_no_symbol) note({clock_.monotonic_ns(), pod, nullptr, false});
 }
 
 void Shadow::node_added(const model::NodePtr& node) {
@@ -101,8 +112,12 @@ void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound) {
   difference.wall_ns = clock_.wall_ns();
   difference.pod = pod->key();
   difference.node = std::string(scheduler_.views().symbols.text(bound->node_name));
+  std::string no_node;
   scheduler_.try_pod(pod, [&](const cycle::Attempt& tried) {
-    if (tried.placement) difference.node_here = tried.placement->node->name;
+    if (tried.placement)
+      difference.node_here = tried.placement->node->name;
+    else
+      no_node = tried.rejection ? tried.rejection->full_message() : std::string();
   });
   observe::V(2).info("Decided again what the scheduler in charge has decided",
                      {{"pod", *pod}, {"node", difference.node}, {"nodeHere", difference.node_here}});
@@ -115,22 +130,20 @@ void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound) {
     return count(std::move(difference));
   }
   const Judgement judgement = judge(pod, difference.node);
-  if (judgement.fits && judgement.score == judgement.best) {
+  const bool has_node_here = !difference.node_here.empty();
+  if (has_node_here && judgement.fits && judgement.score == judgement.best) {
     difference.result = ShadowResult::tie;
     return count(std::move(difference));
   }
   difference.score = judgement.score;
   difference.best_here = judgement.best;
   difference.plugin = judgement.plugin;
-  difference.why = judgement.why;
+  difference.why = judgement.why.empty() ? no_node : judgement.why;
   difference.result = !judgement.is_known               ? ShadowResult::race
                       : !judgement.fits                 ? ShadowResult::rejected
                       : may_be_sampled(*pod, judgement) ? ShadowResult::sampling
                                                         : ShadowResult::unexplained;
-  if (held_.size() == k_held_max) {
-    settle(held_.front());
-    held_.pop_front();
-  }
+  if (held_.size() == k_held_max) settle_first();
   held_.push_back(std::move(held));
   const Lock lock(mutex_);
   report_.waiting = held_.size();
@@ -194,25 +207,38 @@ bool Shadow::may_be_sampled(const model::Pod& pod, const Judgement& judgement) c
          static_cast<std::int64_t>(judgement.not_better) >= sample;
 }
 
+/// Of many, those that fit into a moment: the reader waits meanwhile, and each change settles more.
 void Shadow::settle_due() {
   const std::int64_t due_ns = clock_.monotonic_ns() - k_window_ns;
   if (held_.empty() || held_.front().at_ns > due_ns) return;
-  while (!held_.empty() && held_.front().at_ns <= due_ns) {
-    settle(held_.front());
-    held_.pop_front();
-  }
+  settle_until(due_ns, clock_.monotonic_ns() + k_settling_ns);
+}
+
+void Shadow::finish(std::int64_t limit_ns) {
+  settle_until(std::numeric_limits<std::int64_t>::max(), clock_.monotonic_ns() + limit_ns);
+}
+
+void Shadow::settle_until(std::int64_t due_ns, std::int64_t end_ns) {
+  while (!held_.empty() && held_.front().at_ns <= due_ns && clock_.monotonic_ns() < end_ns) settle_first();
   const Lock lock(mutex_);
   report_.waiting = held_.size();
 }
 
-void Shadow::finish(std::int64_t limit_ns) {
-  const std::int64_t end_ns = clock_.monotonic_ns() + limit_ns;
-  while (!held_.empty() && clock_.monotonic_ns() < end_ns) {
-    settle(held_.front());
-    held_.pop_front();
+void Shadow::settle_first() {
+  Held held = std::move(held_.front());
+  held_.pop_front();
+  guarded("explained", [&] { settle(held); });
+}
+
+/// What follows the cluster goes on, whatever becomes of a comparison.
+template <typename Step>
+void Shadow::guarded(std::string_view done, Step&& step) {
+  try {
+    step();
+  } catch (const std::exception& e) {
+    observe::error("A decision of the scheduler in charge was not compared to its end",
+                   {{"err", e.what()}, {"not", done}});
   }
-  const Lock lock(mutex_);
-  report_.waiting = held_.size();
 }
 
 void Shadow::settle(Held& held) {
@@ -247,7 +273,19 @@ bool Shadow::was_best(const Held& held, const std::function<bool(const Change& c
     model::PodPtr pod;
     bool is_gone;  // it was there
   };
-  std::vector<Undone> undone_pods;
+  /// Does all of it again at its end, also when what is asked meanwhile throws.
+  struct Redone {
+    cache::ClusterCache& cache;
+    std::vector<Undone> pods = {};
+    ~Redone() {
+      for (auto each = pods.rbegin(); each != pods.rend(); ++each) {
+        const Status done = each->is_gone ? cache.add_pod(each->pod) : cache.remove_pod(*each->pod);
+        if (!done.ok())
+          observe::error("The shadow's cluster is not what it was",
+                         {{"err", done.error().message}, {"pod", *each->pod}});
+      }
+    }
+  } undone_pods{cache};
   // Back in time: what came goes, and what went comes back.
   for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
     if (change->pod == nullptr || change->at_ns < held.at_ns - k_window_ns) continue;
@@ -257,14 +295,9 @@ bool Shadow::was_best(const Held& held, const std::function<bool(const Change& c
     if (cached.has_value() != change->came) continue;  // it has come or gone once more
     const model::PodPtr pod = cached ? cached->pod : change->pod;
     const Status done = cached ? cache.remove_pod(*pod) : cache.add_pod(pod);
-    if (done.ok()) undone_pods.push_back({pod, cached.has_value()});
+    if (done.ok()) undone_pods.pods.push_back({pod, cached.has_value()});
   }
   const Judgement judgement = judge(held.pod, held.difference.node);
-  for (auto each = undone_pods.rbegin(); each != undone_pods.rend(); ++each) {
-    const Status done = each->is_gone ? cache.add_pod(each->pod) : cache.remove_pod(*each->pod);
-    if (!done.ok())
-      observe::error("The shadow's cluster is not what it was", {{"err", done.error().message}, {"pod", *each->pod}});
-  }
   return judgement.fits && judgement.score == judgement.best;
 }
 

@@ -29,10 +29,12 @@ namespace berth::app {
 /// Bounds:   k_changes_max changes and k_held_max differences are remembered, and the report's differences. Where more
 ///           changes come within k_window, the oldest are forgotten, and a race may be called unexplained.
 /// Threads:  as ClusterSink; report() any. Sink, scheduler, configuration and clock outlive it.
-/// Failure:  a decision that fails is a node that no policy here accepts, with its message.
+/// Failure:  a decision that fails is a node that no policy here accepts, with its message. What throws is logged, and
+///           that decision is in no count; the sink hears of the change all the same.
 class Shadow final : public cluster::ClusterSink {
  public:
   static constexpr std::int64_t k_window_ns = 2'000'000'000;
+  static constexpr std::int64_t k_settling_ns = 50'000'000;  // of each change that comes in
   static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024;
 
   Shadow(cluster::ClusterSink& sink, scheduler::Scheduler& scheduler, const config::Configuration& configuration,
@@ -83,8 +85,15 @@ class Shadow final : public cluster::ClusterSink {
   /// Whether the node is one of the best where the cluster is what it was, or soon would be.
   bool was_best(const Held& held, const std::function<bool(const Change& change)>& undone);
   bool may_be_sampled(const model::Pod& pod, const Judgement& judgement) const;
+  void see(const model::PodPtr& pod);
+  void see_gone(const model::PodPtr& pod);
   void note(Change change);
   void settle_due();
+  /// Of the differences until `due_ns`, as many as there is time for.
+  void settle_until(std::int64_t due_ns, std::int64_t end_ns);
+  void settle_first();
+  template <typename Step>
+  void guarded(std::string_view done, Step&& step);
   void count(ShadowDifference difference);
 
   cluster::ClusterSink& sink_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/shadow/shadow_report.hpp"
 
-#include <spdlog/fmt/chrono.h>
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "recording/record_json.hpp"
 #include "report/json_writer.hpp"
 #include "report/text_table.hpp"
 
@@ -100,8 +100,7 @@ std::string shadow_json(const ShadowReport& shadow) {
   out.key("differences").begin_list();
   for (const ShadowDifference& each : shadow.differences) {
     out.begin_object();
-    out.key("time").text(
-        fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(each.wall_ns / 1'000'000'000))));
+    out.key("time").text(recording::moment_text(each.wall_ns));
     out.key("pod").text(each.pod);
     out.key("node").text(each.node);
     out.key("nodeHere").text(each.node_here);
