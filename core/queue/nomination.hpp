@@ -32,8 +32,8 @@ struct NominatedPod {
 class Nominations {
  public:
   virtual ~Nominations() = default;
-  /// False while no pod is nominated to a node; costs one load.
-  virtual bool has_nominations() const noexcept = 0;
+  /// False while no pod is nominated to a node; costs the queue one load.
+  virtual bool has_nominations() const = 0;
   /// All pods nominated to a node; those of one node in order of nomination.
   virtual std::vector<NominatedPod> nominations() const = 0;
   /// The pod has got a node.

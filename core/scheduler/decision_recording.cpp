@@ -30,7 +30,7 @@ class DecisionRecording::WatchedNominations final : public queue::Nominations {
  public:
   WatchedNominations(DecisionRecording& recording, queue::Nominations& nominations)
       : recording_(recording), nominations_(nominations) {}
-  bool has_nominations() const noexcept override {
+  bool has_nominations() const override {
     const bool is_any = nominations_.has_nominations();
     if (!is_any && !recording_.last_nominated_.empty()) recording_.saw({});
     return is_any;

@@ -126,14 +126,20 @@ struct Periodic {
   std::atomic<bool> is_under_way{false};
 };
 
+/// Ends also where the task throws.
+struct Turn {
+  Periodic& periodic;
+  ~Turn() { periodic.is_under_way = false; }
+};
+
 void repeat(binding::Executor& executor, binding::Timers& timers, const std::shared_ptr<Periodic>& periodic) {
   timers.start(periodic->period_ms * 1'000'000, [&executor, &timers, periodic] {
     if (!periodic->is_wanted()) return;
     // A turn that takes longer than its period, or waits for a thread, is the only one: those that it covers are left out.
     if (!periodic->is_under_way.exchange(true))
       executor.post([periodic] {
+        const Turn turn{*periodic};
         periodic->task();
-        periodic->is_under_way = false;
       });
     repeat(executor, timers, periodic);
   });

@@ -28,10 +28,15 @@ void PluginQueue::apply_soon() {
   if (executor_ == nullptr) return;
   target_.with([this](const Target&) {
     if (is_posted_.exchange(true)) return;
-    executor_->post([this] {
-      is_posted_ = false;
-      apply();
-    });
+    try {
+      executor_->post([this] {
+        is_posted_ = false;
+        apply();
+      });
+    } catch (...) {
+      is_posted_ = false;  // the next request posts again
+      throw;
+    }
   });
 }
 

@@ -2,6 +2,7 @@
 #include "scheduler/scheduler.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/guarded.hpp"
 #include "observe/log.hpp"
@@ -120,9 +121,9 @@ void Scheduler::end_bindings(std::chrono::milliseconds limit) {
 }
 
 void Scheduler::stop_deciding() {
+  queue_.close();
   gives_plans_up_ = true;
   binder_.stop_waiting();
-  queue_.close();
 }
 
 ingest::IngestParts Scheduler::intake() {
@@ -151,13 +152,34 @@ queue::Nominations& Scheduler::nominations() noexcept {
   return queue_;
 }
 
+/// Pods that are bound, until their timers forget them. The timers outlive the cache that this is about.
+class Scheduler::KeptBound {
+ public:
+  std::uint64_t keep(cache::Assumption assumption) {
+    const Lock lock(mutex_);
+    by_number_.emplace(++last_, std::move(assumption));
+    return last_;
+  }
+  void forget(std::uint64_t number) {
+    const Lock lock(mutex_);
+    by_number_.erase(number);
+  }
+
+ private:
+  Mutex mutex_;  // before that of the cache
+  std::map<std::uint64_t, cache::Assumption> by_number_ GUARDED_BY(mutex_);
+  std::uint64_t last_ GUARDED_BY(mutex_) = 0;
+};
+
 /// In the mode of v1.16 a pod that is bound and not heard of for 30 s is no longer believed to be on its node.
 std::function<void(cache::Assumption)> Scheduler::keep_bound() {
   if (!parts_.configuration.legacy.queue) return {};
+  kept_bound_ = std::make_shared<KeptBound>();
   return [this](cache::Assumption assumption) {
-    // A timer's call is copyable, an assumption is not.
-    const auto kept = std::make_shared<cache::Assumption>(std::move(assumption));
-    parts_.timers.start(k_assumed_kept_of_v1_16_ns, [kept] { kept->forget(); });
+    parts_.timers.start(k_assumed_kept_of_v1_16_ns,
+                        [number = kept_bound_->keep(std::move(assumption)), kept = std::weak_ptr(kept_bound_)] {
+                          if (const auto there = kept.lock()) there->forget(number);
+                        });
   };
 }
 

@@ -135,6 +135,8 @@ class Scheduler {
   queue::PluginPolicy policy_;
   queue::SchedulingQueue queue_;
   const std::unique_ptr<queue::Nominations> watched_nominations_;  // with a recorder
+  class KeptBound;
+  std::shared_ptr<KeptBound> kept_bound_;  // in the mode of v1.16
   cycle::SchedulingCycle cycle_;
   binding::FailureHandler failures_;
   binding::Binder binder_;

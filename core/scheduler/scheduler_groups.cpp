@@ -55,17 +55,19 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
       std::get<cycle::Rejection>(member).rejectors.unschedulable.insert(policy.index());
     observe::warning("A plan for a pod group takes too long", {{"group", group}, {"members", tickets.size()}});
   }
-  const bool given_up = plan.kind == cycle::GroupOutcome::Kind::given_up;
-  if (ground_->recording && !given_up) {
+  if (ground_->recording && plan.kind != cycle::GroupOutcome::Kind::given_up) {
     attempt.way = complete && !overdue ? recording::Way::planned : recording::Way::unplanned;
     for (std::size_t i = 0; i < tickets.size(); ++i) {
       attempt.members_left = static_cast<std::uint32_t>(tickets.size() - i - 1);
       ground_->recording->attempt(tickets[i], plan.members[i], attempt, *framework_, queue_.monotonic_ns(began_ns_));
     }
   }
+  if (plan.kind == cycle::GroupOutcome::Kind::given_up) {  // they are not tried any more, and nothing is said of them
+    for (queue::Ticket& ticket : tickets) queue_.done(std::move(ticket));
+    return;
+  }
   for (std::size_t i = 0; i < tickets.size(); ++i)
     if (watch.after) watch.after(tickets[i].pod(), plan.members[i]);
-  if (given_up) return;  // the tickets go back as they came
 
   // 2. What becomes of members that are placed already and wait for the rest.
   Barrier barrier = unopened_barrier(group);
