@@ -28,10 +28,10 @@ struct GroupRequest {
 /// How long a plan for a group may take: no other pod is decided about meanwhile.
 inline constexpr std::int64_t k_plan_limit_ns = 30'000'000'000;
 
-/// What ends a plan before it is complete, and who hears how far it is. Requires: a clock where there is a limit.
+/// What ends a plan before it is complete, and who hears how far it is.
 struct PlanLimits {
   const Clock* clock = nullptr;                                    // null: the plan takes as long as it takes
-  std::int64_t limit_ns = k_plan_limit_ns;                         // for all orders together
+  std::int64_t limit_ns = k_plan_limit_ns;                         // for all orders together; counts only with a clock
   std::function<bool()> given_up = {};                             // what is decided is not wanted any more
   std::function<void(const model::PodPtr& member)> comes_to = {};  // each time that a member is the next
 };

@@ -101,7 +101,10 @@ Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_cla
   Rejection& rejection = std::get<Rejection>(choice);
   spare(rejection, gang);
   const std::optional<Chosen> room = room_by_eviction(rejection, gang);
-  if (!room) return {{}, std::move(rejection)};
+  if (!room) {
+    if (gang != nullptr) context->give_views(spare_views_);
+    return {{}, std::move(rejection)};
+  }
   Attempt taken = take(std::move(context), *room);
   if (taken.placement) taken.rejection = std::move(rejection);
   return taken;

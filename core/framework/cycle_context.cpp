@@ -85,7 +85,10 @@ void CycleContext::use(Arena& spare) noexcept {
 void CycleContext::leave_search(Arena& spare) noexcept {
   for (std::size_t i = 0; i < cycles_.size(); ++i)
     if (profile_.after_search.calls[i] == 0) free_state(i);
-  if (profile_.after_search.reads_shapes) return;
+  if (!profile_.after_search.reads_shapes) give_views(spare);
+}
+
+void CycleContext::give_views(Arena& spare) noexcept {
   if (snapshot_arena_.bytes() > spare.bytes()) std::swap(snapshot_arena_, spare);
   snapshot_arena_.release();
 }

@@ -51,6 +51,8 @@ class CycleContext {
   /// Memory of views goes to `spare`, for the next search: it is much, and given back to the heap while others keep theirs
   /// it would leave holes.
   void leave_search(Arena& spare) noexcept;
+  /// There is no node for it: only the memory of views goes to `spare`.
+  void give_views(Arena& spare) noexcept;
   /// Begins with that memory, if it is more than the context has.
   void use(Arena& spare) noexcept;
   /// The snapshot may move on from here: [binder] calls see no nodes.

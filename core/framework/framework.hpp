@@ -30,7 +30,8 @@ struct FrameworkParts {
   std::vector<HostService> services = {};  // added to the framework's own
   /// Another that may reject pods, registered after no plugin; empty: there is none.
   std::string extra_rejector = {};
-  bool traps_unasked_fields = false;  // a plugin that reads a pod field it did not ask for ends the process
+  /// A plugin that reads a pod field it did not ask for ends the process; a call that writes past an answer fails.
+  bool traps_unasked_fields = false;
 };
 
 /// A plugin that would not be made for a profile, and what it said.

@@ -51,7 +51,7 @@ struct Host {
   DebugPages debug_pages = {};
   std::vector<std::string> scheduler_names = {};  // of the profiles
   std::int64_t score_max = BERTH_SCORE_MAX;       // what plugins are told
-  bool traps_unasked_fields = false;              // pods show traps where a plugin has not asked for a field
+  bool traps_unasked_fields = false;              // as FrameworkParts
 
   /// Null: this host has no such service.
   const void* find_service(std::string_view id) const noexcept;

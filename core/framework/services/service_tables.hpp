@@ -22,8 +22,9 @@ const void* object_writes_service() noexcept;
 const void* shared_service() noexcept;
 const void* debug_pages_service() noexcept;
 
-/// The service and the extension point.
+/// An extension point.
 inline constexpr const char* k_domains_id = "berth.draft.domains/0";
+/// The service and the extension point.
 inline constexpr const char* k_groups_id = "berth.groups/1";
 const void* groups_service() noexcept;
 
@@ -33,7 +34,7 @@ const std::vector<std::string_view>& former_draft_ids();
 /// "berth.nodes/1" for "berth.draft.nodes/0"; any other id as it is.
 std::string_view permanent_id(std::string_view id) noexcept;
 
-/// Ids of the framework's own services, drafts included.
+/// Ids of the framework's own services.
 const std::vector<std::string_view>& own_service_ids();
 /// Table of one of them; null: it has none of that id.
 const void* own_service(std::string_view id) noexcept;

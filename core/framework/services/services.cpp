@@ -77,10 +77,11 @@ berth_id intern_in(PluginInstance& plugin, std::string_view text, bool for_cycle
     if (plugin.loading()) return symbols.intern(text);
     const Symbol symbol = symbols.intern_recent(text);
     if (for_cycle || !plugin.keeps_ids() || plugin.ids().keep(symbol)) return symbol;
-    write_log(plugin, BERTH_LOG_ERROR,
-              fmt::format("a text got no id: the instance has interned {} texts; those without end are for "
-                          "intern_for_cycle() of berth.intern/1",
-                          InstanceIds::k_most));
+    if (plugin.ids().is_first_refusal())  // each that follows fares alike
+      write_log(plugin, BERTH_LOG_ERROR,
+                fmt::format("a text got no id: the instance has interned {} texts; those without end are for "
+                            "intern_for_cycle() of berth.intern/1",
+                            InstanceIds::k_most));
   } catch (const SymbolTableFull& full) {
     write_log(plugin, BERTH_LOG_ERROR, fmt::format("a text got no id: {}", full.what()));
   }

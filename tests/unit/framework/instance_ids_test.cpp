@@ -32,9 +32,8 @@ struct InternFixture : FrameworkFixture {
   }
   /// So many texts of 1 KiB that none of before is recent any more.
   void intern_others() {
-    for (int i = 0; i < 6000; ++i) intern_for_cycle(std::to_string(i) + std::string(1024, '.'));
+    for (int i = 0; i < 6000; ++i) symbols.intern_recent(std::to_string(i) + std::string(1024, '.'));
   }
-  std::size_t pinned() const { return symbols.size().pinned_symbols; }
 
   struct InCall {
     InCall(const PluginInstance& plugin, observe::Point point) { observe::enter_plugin(plugin.crumb(), point); }
@@ -51,20 +50,19 @@ TEST(InstanceIds, MadeInACycleLiveAsLongAsTheInstance) {
   EXPECT_EQ(f.intern("kept"), kept);
   const berth_id passing = f.intern_for_cycle("passing");
   EXPECT_EQ(f.text(passing), "passing");
-  EXPECT_EQ(f.pinned(), 1u);
   f.intern_others();
   EXPECT_EQ(f.text(kept), "kept");
   EXPECT_EQ(f.intern("kept"), kept);
   EXPECT_EQ(f.symbols.find("passing"), k_no_symbol) << "the test interns too little for the other to go";
   f.call.reset();
   f.instance.reset();
-  EXPECT_EQ(f.pinned(), 0u);
+  f.intern_others();
+  EXPECT_EQ(f.symbols.find("kept"), k_no_symbol);
 }
 
 TEST(InstanceIds, OfAnOlderPluginLiveForTheCycle) {
   InternFixture f(5);
   EXPECT_NE(f.intern("passing"), k_no_symbol);
-  EXPECT_EQ(f.pinned(), 0u);
   f.intern_others();
   EXPECT_EQ(f.symbols.find("passing"), k_no_symbol);
 }
@@ -75,7 +73,9 @@ TEST(InstanceIds, HaveABound) {
   EXPECT_EQ(f.intern("one too many"), k_no_symbol);
   EXPECT_NE(f.intern("0"), k_no_symbol) << "it has that one";
   EXPECT_NE(f.intern_for_cycle("one too many"), k_no_symbol);
-  EXPECT_EQ(f.pinned(), InstanceIds::k_most);
+  f.intern_others();
+  EXPECT_EQ(f.symbols.find("one too many"), k_no_symbol);
+  EXPECT_NE(f.symbols.find("0"), k_no_symbol);
 }
 
 TEST(FormerDrafts, AreAnsweredWithThePermanentTable) {
