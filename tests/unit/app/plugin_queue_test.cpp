@@ -77,13 +77,16 @@ TEST(PluginQueue, TellsWaitingPodsOfObjectsThatWereWritten) {
   auto claim = std::make_shared<model::Object>();
   claim->resource = "resource.k8s.io/v1/resourceclaims";
   plugin_queue.object_written(claim);  // nothing waits
-  f.add("p");
-  f.fail("p", queue::testing::rejected_by({queue::testing::k_deaf}));
-  const Presence presence(plugin_queue.target(), target(f));
-  const auto events = [&f] { return f.queue->counts().incoming.size(); };
-  const std::size_t before = events();
+  for (const auto& [name, plugin] : {std::pair{"p", queue::testing::k_claims}, {"q", queue::testing::k_deaf}}) {
+    f.add(name);
+    f.fail(name, queue::testing::rejected_by({plugin}));
+  }
   plugin_queue.object_written(claim);
-  EXPECT_EQ(events(), before) << "no plugin that rejected the pod waits for it";
+  EXPECT_EQ(f.place("p"), queue::Place::unschedulable) << "the queue is not there yet";
+  const Presence presence(plugin_queue.target(), target(f));
+  plugin_queue.object_written(claim);
+  EXPECT_NE(f.place("p"), queue::Place::unschedulable) << "its plugin waits for claims that change";
+  EXPECT_EQ(f.place("q"), queue::Place::unschedulable) << "no plugin that rejected it waits for any";
 }
 
 TEST(Late, EndsWhenNoCallIsInside) {

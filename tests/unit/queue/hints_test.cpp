@@ -190,7 +190,7 @@ TEST(Hints, TellWhatMayWakeAPodByWhoTurnedItAway) {
   EXPECT_EQ(events, (std::vector<std::pair<EventResource, model::EventActions>>{
                         {EventResource::node, actions::add | actions::update_node_label},
                         {EventResource::node, actions::update_node_taint},
-                        {EventResource::resource_claim, actions::add}}));
+                        {EventResource::resource_claim, actions::add | actions::update}}));
   EXPECT_TRUE(f.queue->waking_events("somebody-else", plugins({k_affinity})).empty());
 }
 

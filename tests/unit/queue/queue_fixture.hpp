@@ -122,7 +122,7 @@ struct QueueFixture {
                              hint_per_pod([](const model::Pod& pod, const ClusterEvent&, const EventObjects& objects) {
                                return objects.new_pod != nullptr && objects.new_pod->uid == pod.uid;
                              }))});
-    append_registrations(all, {on(EventResource::resource_claim, actions::add, k_claims)});
+    append_registrations(all, {on(EventResource::resource_claim, actions::add | actions::update, k_claims)});
     return HintTable({std::move(profile)});
   }
   Hint fit_hint() {
