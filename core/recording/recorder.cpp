@@ -314,8 +314,8 @@ void Recorder::enqueue(std::size_t text_bytes, Kind kind, Put&& put) {
       return;
     }
     if (kind == Kind::attempt) put_noted_look();
-    waiting_.text_bytes += text_bytes;
     put(waiting_.records);
+    waiting_.text_bytes += text_bytes;
     added_.store(taken_ + waiting_.records.size(), std::memory_order_release);
     is_batch = waiting_.records.size() == k_batch;
   }

@@ -43,8 +43,14 @@ class WaitingRecords {
       default:
         entry.is_whole = true;
     }
-    if (entry.is_whole) whole_.push_back(std::move(record));
     entries_.push_back(std::move(entry));
+    if (!entries_.back().is_whole) return;
+    try {
+      whole_.push_back(std::move(record));
+    } catch (...) {
+      entries_.pop_back();  // entries and whole records go together
+      throw;
+    }
   }
   /// The attempt of a pod that got a node.
   void add_placement(std::int64_t at_ns, const model::PodPtr& pod, const model::NodePtr& node, const Attempt& attempt) {
@@ -73,6 +79,7 @@ class WaitingRecords {
       record.pod = std::move(entry.pod);
       put(record, i);
     }
+    if (entries_.empty()) return;  // a look alone has no moment
     for (; looks < looks_.size(); ++looks) put_look(entries_.back().at_ns, entries_.size(), put);
   }
   void clear() noexcept {
