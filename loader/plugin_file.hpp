@@ -46,7 +46,7 @@ struct FileRules {
   std::vector<std::string> host_services;  // empty: services are not compared (inspect)
   std::vector<std::string> former_drafts;  // HostOffer::former_drafts
   bool compare_services = true;
-  bool allow_draft_interfaces = true;
+  bool allow_draft_interfaces = false;
   std::uint16_t abi_minor = BERTH_ABI_MINOR;  // what the host implements
   bool strict = false;                        // a read-only mount excuses no mode; only sealed bytes may load
   bool seal = false;                          // keep the judged bytes for loading; else they are only looked at

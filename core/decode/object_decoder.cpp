@@ -62,7 +62,7 @@ std::optional<Decoded> ObjectDecoder::decode(const text::Document& document, con
                                              text::Diagnostics& diagnostics, const TypeHint& hint) const try {
   text::Diagnostics own;  // counted by itself: cursors tell no more than k_errors_max
   std::optional<Decoded> out = decode_kind(document, object, own, hint);
-  for (const text::Diagnostic& diagnostic : own.all()) diagnostics.add(diagnostic);
+  diagnostics.add(own);
   return own.empty() ? std::move(out) : std::nullopt;
 } catch (const SymbolTableFull& full) {
   diagnostics.add(document.file(), object.position(), {}, full.what(),

@@ -28,6 +28,8 @@ class Diagnostics {
   void add(std::string_view file, Position position, std::string path, std::string message, std::string advice = {}) {
     all_.push_back({std::string(file), position, std::move(path), std::move(message), std::move(advice)});
   }
+  /// All of theirs, after those that are here.
+  void add(const Diagnostics& others) { all_.insert(all_.end(), others.all_.begin(), others.all_.end()); }
   bool empty() const noexcept { return all_.empty(); }
   std::size_t size() const noexcept { return all_.size(); }
   const std::vector<Diagnostic>& all() const noexcept { return all_; }

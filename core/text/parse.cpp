@@ -127,7 +127,7 @@ std::vector<Document> parse(std::string_view text, std::string file, Diagnostics
     documents = parse_yaml(text, std::move(file), yaml_diagnostics);
     if (yaml_diagnostics.empty()) return documents;
   }
-  for (const Diagnostic& diagnostic : json_diagnostics.all()) diagnostics.add(diagnostic);
+  diagnostics.add(json_diagnostics);
   return {};
 }
 

@@ -50,10 +50,7 @@ bool check_file(const std::string& path, const PluginAccess& access, std::ostrea
   }
   const config::Configuration configuration =
       config::resolve(raw, catalog.value(), config::AbsentPlugins::embedded(), diagnostics, &notes);
-  if (diagnostics.empty() && access.try_out) {
-    const text::Diagnostics tried = access.try_out(configuration);
-    for (const text::Diagnostic& each : tried.all()) diagnostics.add(each);
-  }
+  if (diagnostics.empty() && access.try_out) diagnostics.add(access.try_out(configuration));
   err << raw.notes.render() << notes.render();
   if (!diagnostics.empty()) {
     print_diagnostics(err, diagnostics);

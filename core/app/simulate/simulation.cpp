@@ -52,8 +52,7 @@ Result<std::unique_ptr<Simulation>, text::Diagnostics> Simulation::make(SymbolTa
         new Simulation(symbols, std::move(options), std::move(world), std::move(*extenders), std::move(*scheduler)));
   text::Diagnostics diagnostics;
   if (!extenders.ok()) diagnostics = extenders.error();
-  if (!scheduler.ok())
-    for (const text::Diagnostic& each : scheduler.error().all()) diagnostics.add(each);
+  if (!scheduler.ok()) diagnostics.add(scheduler.error());
   return diagnostics;
 }
 

@@ -52,8 +52,7 @@ Result<std::unique_ptr<SinglePass>, text::Diagnostics> SinglePass::make(SymbolTa
         new SinglePass(symbols, std::move(world), std::move(*extenders), std::move(*scheduler)));
   text::Diagnostics diagnostics;
   if (!extenders.ok()) diagnostics = extenders.error();
-  if (!scheduler.ok())
-    for (const text::Diagnostic& each : scheduler.error().all()) diagnostics.add(each);
+  if (!scheduler.ok()) diagnostics.add(scheduler.error());
   return diagnostics;
 }
 
