@@ -65,8 +65,7 @@ dra::Outcome DeviceSearch::search(CycleState& state, std::span<const std::shared
   const std::uint64_t steps_in_all = k_searches_max * limits.steps_max;
   const std::uint64_t steps_spent = std::min(state.search_steps.load(std::memory_order_relaxed), steps_in_all);
   limits.steps_max = std::min(limits.steps_max, steps_in_all - steps_spent);
-  const std::uint64_t selector_steps_spent = state.selector_steps.load(std::memory_order_relaxed);
-  limits.selector_steps_max -= std::min(selector_steps_spent, limits.selector_steps_max);
+  limits.selector_steps = &state.selector_steps;
   Deadline deadline{clock_, deadline_ns};
   if (timeout_ns_ != 0) {
     const std::int64_t of_node_ns = clock_.monotonic_ns() + timeout_ns_;
@@ -76,7 +75,6 @@ dra::Outcome DeviceSearch::search(CycleState& state, std::span<const std::shared
   thread_local dra::Workspace workspace;
   dra::Outcome outcome = state.allocator->allocate(facts.pools, claims, limits, workspace);
   state.search_steps.fetch_add(outcome.steps, std::memory_order_relaxed);
-  state.selector_steps.fetch_add(outcome.selector_steps, std::memory_order_relaxed);
   return outcome;
 }
 

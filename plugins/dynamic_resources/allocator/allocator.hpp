@@ -11,6 +11,7 @@
 ///
 /// Allocator::allocate then judges one node. Exceptions: std::bad_alloc alone.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -45,9 +46,12 @@ struct Limits {
   /// Looks at a device, attempts to place one, beginnings of a request; some ten nanoseconds each. Bounds a search where
   /// `stop` reads a clock that stands still, as in a simulation.
   std::uint64_t steps_max = 500'000'000;
-  /// Of selectors that are evaluated, as cel::Limits::steps counts; one more evaluation may be under way. What is known of a
-  /// device takes none.
+  /// Of selectors that are evaluated, as cel::Limits::steps counts; one more evaluation may be under way in each thread. What is
+  /// known of a device takes none.
   std::uint64_t selector_steps_max = k_selector_steps_max;
+  /// Those that are spent, counted after each evaluation: of searches that share them, in several threads at once. Null: each
+  /// search has its own.
+  std::atomic<std::uint64_t>* selector_steps = nullptr;
 };
 
 /// A device for a request.
@@ -135,7 +139,7 @@ struct Outcome {
   std::string error;  ///< unless allocated or no solution
   std::shared_ptr<const Allocation> allocation;
   std::uint64_t steps = 0;           ///< what it cost, as Limits::steps_max counts
-  std::uint64_t selector_steps = 0;  ///< likewise, as Limits::selector_steps_max counts
+  std::uint64_t selector_steps = 0;  ///< of this search, as Limits::selector_steps_max counts
 };
 
 /// Of how many devices of a node something is true, in words: "claim shop/c, request r: in use". 0: it is about the node.

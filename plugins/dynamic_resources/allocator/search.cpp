@@ -414,7 +414,7 @@ std::optional<bool> Search::judge(QueryState& query, std::uint32_t position) {
     std::uint8_t known = verdict.load(std::memory_order_relaxed);
     if (known == VerdictRow::unknown) known = pooled.device->content->verdict(selector.program->serial());
     if (known == VerdictRow::unknown) {
-      if (selector_steps_ >= limits_.selector_steps_max) {
+      if (selector_steps_spent() >= limits_.selector_steps_max) {
         fail(Outcome::Kind::failed,
              wrong("runtime", "too expensive: the selectors of the pod take more steps than an attempt may, " +
                                   std::to_string(k_selector_steps_max)));
@@ -427,7 +427,7 @@ std::optional<bool> Search::judge(QueryState& query, std::uint32_t position) {
         bounds.context = &question;
       }
       const cel::Outcome outcome = evaluator_.evaluate(*selector.program, pooled.device->content->device(), bounds);
-      selector_steps_ += outcome.steps;
+      spend_selector_steps(outcome.steps);
       if (outcome.verdict == cel::Verdict::error && stopped_ != Limits::Stop::go_on) {
         fail(kind_of(stopped_), wrong("runtime", std::string(outcome.error) + ": " + std::string(cause_of(stopped_))));
         return std::nullopt;

@@ -99,6 +99,15 @@ class Search {
   std::string obstacle_to(QueryState& query, std::uint32_t position, const Refused& refused);
   std::string selector_text(const QueryState& query) const;
 
+  std::uint64_t selector_steps_spent() const {
+    return limits_.selector_steps == nullptr ? selector_steps_
+                                             : limits_.selector_steps->load(std::memory_order_relaxed);
+  }
+  void spend_selector_steps(std::uint64_t steps) {
+    selector_steps_ += steps;
+    if (limits_.selector_steps != nullptr) limits_.selector_steps->fetch_add(steps, std::memory_order_relaxed);
+  }
+
   std::uint32_t pool_at(std::uint32_t position) const;
   const PooledDevice& at(std::uint32_t position) const { return devices_[position]; }
   Outcome solution();
