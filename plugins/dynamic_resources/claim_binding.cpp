@@ -369,6 +369,21 @@ void bind_claims(const BindingServices& services, CycleState& state, PodName pod
   std::make_shared<ClaimBinding>(services, state, std::move(pod), call)->bind_next();
 }
 
+namespace {
+
+/// Behaves at once as the answer says. Without it, a watch that tells of this late leaves the claim reserved for the pod, whose
+/// next attempt would then bind it without reserving.
+void take_released(const BindingServices& services, const std::string& key, const ObjectAnswer& answer) {
+  if (!answer.is_ok())
+    return services.log.write(BERTH_LOG_ERROR, "unreserve of ResourceClaim " + key + ": " + answer.text);
+  if (answer.json.empty()) return;
+  const berth::Verdict assumed = services.assume.assume_written(services.cluster.claim_watch(), answer.json);
+  if (!assumed.is_ok()) services.log.write(BERTH_LOG_INFO, "claim " + key + " is not assumed: " + assumed.text());
+  services.cluster.refresh();
+}
+
+}  // namespace
+
 void release_claims(const BindingServices& services, CycleState& state, const PodName& pod) {
   for (CycleClaim& each : state.claims) {
     const ClaimObject& object = *each.object;
@@ -391,18 +406,15 @@ void release_claims(const BindingServices& services, CycleState& state, const Po
             .json("metadata", JsonWriter::object().text("uid", object.uid).done())
             .json("status", JsonWriter::object().json("reservedFor", JsonWriter::list().item(reference).done()).done())
             .done();
-    services.writes.patch(
-        {k_claims, object.ns, object.name, "status"}, BERTH_PATCH_STRATEGIC, patch,
-        [services, key = object.key()](const ObjectAnswer& answer) {
-          if (!answer.is_ok())
-            return services.log.write(BERTH_LOG_ERROR, "unreserve of ResourceClaim " + key + ": " + answer.text);
-          // Without it, a watch that tells of this late leaves the claim reserved for the pod, whose
-          // next attempt would then bind it without reserving.
-          const berth::Verdict assumed = services.assume.assume_written(services.cluster.claim_watch(), answer.json);
-          if (!assumed.is_ok())
-            services.log.write(BERTH_LOG_INFO, "claim " + key + " is not assumed: " + assumed.text());
-          services.cluster.refresh();
-        });
+    services.writes.patch({k_claims, object.ns, object.name, "status"}, BERTH_PATCH_STRATEGIC, patch,
+                          [services, key = object.key()](const ObjectAnswer& answer) {
+                            try {
+                              take_released(services, key, answer);
+                            } catch (const std::exception& e) {
+                              const berth_kv_v1 fields[] = {{berth::borrow("claim"), berth::borrow(key)}};
+                              services.log.write(BERTH_LOG_ERROR, e.what(), fields);
+                            }
+                          });
   }
 }
 

@@ -200,6 +200,35 @@ TEST_F(Devices, AreSearchedForUntilTheDeadlineOfTheAttempt) {
   EXPECT_EQ(count_late(), 0);
 }
 
+// Three devices on each node, and a selector of some 20 million steps for each device: an attempt has 75 million.
+TEST_F(Devices, OfAllNodesShareTheStepsOfSelectors) {
+  cluster.remove(k_slices, "", "s");
+  for (const std::string& node : {std::string("a"), std::string("b")}) {
+    std::string devices;
+    for (int i = 0; i < 3; ++i)
+      devices += (i == 0 ? "" : ",") + (R"({"name":"gpu-)" + std::to_string(i)) +
+                 R"(","attributes":{"is":{"string":")" + node + std::to_string(i) + R"("}}})";
+    cluster.put(
+        k_slices, "", node,
+        {"{}", R"({"driver":"d","pool":{"name":")" + node + R"(","generation":1,"resourceSliceCount":1},"nodeName":")" +
+                   node + R"(","devices":[)" + devices + "]}"});
+  }
+  const std::string selector = "'" + std::string(2800, 'a') + "'.matches('((a?){9}){99}((a?){9}){99}b')";
+  cluster.put(
+      k_claims, "default", "c",
+      {R"({"name":"c","namespace":"default","uid":"cu"})",
+       R"({"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount",)"
+       R"("count":1,"selectors":[{"cel":{"expression":")" +
+           selector + R"("}}]}}]}})",
+       "{}"});
+  Attempt attempt(policy, pod, k_nodes);
+  attempt.pre_filter();
+  const std::vector<Answer> answers = attempt.filter();
+  EXPECT_EQ(answers[0], unresolvable("cannot allocate all claims"));
+  EXPECT_NE(answers[1].error.find("the selectors of the pod take more steps than an attempt may"), std::string::npos)
+      << answers[1];
+}
+
 TEST_F(Devices, OfANodeAreSearchedForAsLongAsItMayTake) {
   Attempt attempt(policy, pod, k_nodes);
   attempt.pre_filter();
@@ -251,6 +280,33 @@ TEST_F(Devices, InFlightAreShownUntilTheyAreGivenBack) {
   EXPECT_NE(cluster.debug_page("devices").find(in_flight), std::string::npos) << cluster.debug_page("devices");
   reserve->unreserve(policy.self(), attempt.cycle(), 0);
   EXPECT_EQ(cluster.debug_page("devices").find(in_flight), std::string::npos);
+}
+
+TEST_F(Devices, ThatAreGivenBackAreAssumedAsTheAnswerSays) {
+  const std::string allocation =
+      R"("allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"a","device":"gpu-0"}]}})";
+  put_claim("{" + allocation + R"(,"reservedFor":[{"resource":"pods","name":"p","uid":"pu"}]})");
+  PodSpec reserved = pod;
+  reserved.uid = "pu";
+  Attempt attempt(policy, reserved, k_nodes);
+  attempt.pre_filter();
+  attempt.filter();
+  const auto* reserve = policy.ops<berth_reserve_ops_v1>("berth.reserve/1");
+  NoteRecord note;
+  ASSERT_EQ(reserve->reserve(policy.self(), attempt.cycle(), 0, note.raw()), static_cast<berth_code>(BERTH_OK));
+  const std::string request = std::string("patch ") + k_claims + "/status default/c";
+  const std::string written =
+      R"({"metadata":{"name":"c","namespace":"default","uid":"cu"},"status":{)" + allocation + "}}";
+  cluster.patched_object = written;
+  reserve->unreserve(policy.self(), attempt.cycle(), 0);
+  EXPECT_EQ(cluster.requests, (std::vector<std::string>{request}));
+  EXPECT_EQ(cluster.assumed_written, (std::vector<std::string>{k_claims + (" " + written)}));
+  cluster.patched_object = "";
+  reserve->unreserve(policy.self(), attempt.cycle(), 0);
+  cluster.patch_answer = BERTH_ERROR;
+  reserve->unreserve(policy.self(), attempt.cycle(), 0);
+  EXPECT_EQ(cluster.requests, (std::vector<std::string>{request, request, request}));
+  EXPECT_EQ(cluster.assumed_written.size(), 1u) << "nothing of an answer without an object, or of an error";
 }
 
 // Searches are kept by what claims ask for, not by whose they are; what is wrong is said of the claim that it is wrong with.

@@ -47,6 +47,7 @@ class FakeCluster {
           const auto waits = [&](const Task& task) { return task.handle == handle; };
           return std::erase_if(self(ctx).tasks, waits) != 0 ? BERTH_OK : BERTH_NOT_FOUND;
         }};
+    static const berth_epoch_v1 epochs{sizeof epochs, 0, [](void* ctx) { ++self(ctx).epoch_bumps; }};
     static const berth_clock_v1 clock{sizeof clock, 0, [](void* ctx) { return self(ctx).read_clock(); },
                                       [](void* ctx) { return self(ctx).read_clock(); }};
     static const berth_writes_v1 writes{sizeof writes, 0, nullptr, nullptr, nullptr, nullptr, &patch_object};
@@ -134,6 +135,7 @@ class FakeCluster {
     host.extra_services["berth.assume/1"] = &overlay;
     host.extra_services["berth.executor/1"] = &executor;
     host.extra_services["berth.clock/1"] = &clock;
+    host.extra_services["berth.epoch/1"] = &epochs;
     host.extra_services["berth.writes/1"] = &writes;
     host.extra_services["berth.pod_index/1"] = &pods;
     host.extra_services["berth.nodes/1"] = &columns;
@@ -209,6 +211,9 @@ class FakeCluster {
   /// Uids that were to be activated.
   std::vector<std::string> activated;
 
+  /// How often the policy announced that answers may have changed, through berth.epoch/1.
+  std::uint32_t epoch_bumps = 0;
+
   /// What was asked of the executor, not run yet.
   struct Task {
     std::int64_t due_ns;
@@ -247,9 +252,13 @@ class FakeCluster {
   /// Events of the policy, as "Reason: note".
   std::vector<std::string> events;
   berth_code patch_answer = BERTH_OK;
-  /// What a request of object_writes is answered with; empty: patch_answer. A read shows read_object, a write what was written.
+  /// What a request of object_writes is answered with; empty: patch_answer. A read shows read_object, a patch patched_object, and
+  /// any other write, like a patch without it, what was written.
   std::function<berth_code(const std::string& request)> answer_code;
   std::string read_object;
+  std::optional<std::string> patched_object;
+  /// What was assumed as a write answered with it, as "resource json". Objects are fields here, not JSON: it is not shown.
+  std::vector<std::string> assumed_written;
   /// True while berth.assume/1 shows something else than the cluster.
   bool assumed(const std::string& resource, const std::string& ns, const std::string& name) {
     const auto at = objects_[resource].find({ns, name});
@@ -372,14 +381,20 @@ class FakeCluster {
     c.requests.push_back(what + " " + text_of(object->ns) + "/" + text_of(object->name));
     c.bodies.push_back(text_of(body));
     const berth_code code = c.answer_code ? c.answer_code(c.requests.back()) : c.patch_answer;
-    const bool is_read = std::string_view(verb) == "get";
+    const std::string_view kind = verb;
+    const berth_str shown = kind == "get"                         ? str(c.read_object)
+                            : kind == "patch" && c.patched_object ? str(*c.patched_object)
+                                                                  : body;
     const berth_object_answer_v1 answer{sizeof answer, code, code == BERTH_OK ? berth_str{} : str("the server refused"),
-                                        is_read ? str(c.read_object) : body};
+                                        shown};
     done(arg, &answer);
     return BERTH_OK;
   }
-  /// Objects are fields here, not JSON: what was written is not shown.
-  static berth_code assume_written(void*, std::uint32_t, berth_str, berth_note_v1*) { return BERTH_OK; }
+  static berth_code assume_written(void* ctx, std::uint32_t watch, berth_str json, berth_note_v1*) {
+    FakeCluster& c = self(ctx);
+    c.assumed_written.push_back(c.watches_.at(watch) + " " + text_of(json));
+    return BERTH_OK;
+  }
   static std::uint64_t epoch(void* ctx, std::uint32_t) { return self(ctx).version_; }
 
   static bool belongs(const Shape& shape, std::uint32_t which) {
