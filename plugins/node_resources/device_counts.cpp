@@ -32,11 +32,14 @@ bool DeviceCounts::refresh(std::uint32_t slot_count) {
   // What is known by now takes none of them the next time.
   steps_left_ = dra::k_selector_steps_max;
   is_unfinished_ = false;
+  has_learned_ = false;
   const dynamic_resources::DeviceSnapshot devices = cluster_.snapshot();
   for (Resource& each : resources_) {
     each.device_class = each.name.empty() ? nullptr : cluster_.extended_class(each.name);
     recount(each, devices);
   }
+  // What failed is evaluated each time: another look at the same comes further only with what is remembered of this one.
+  is_unfinished_ = is_unfinished_ && has_learned_;
   return true;
 }
 
@@ -72,7 +75,10 @@ DeviceCounts::SliceCount DeviceCounts::count(const std::shared_ptr<const dra::Pr
           const cel::Outcome outcome = evaluator_.evaluate(*selector, device.content->device(), {});
           steps_left_ -= std::min(steps_left_, outcome.steps);
           known = dra::DeviceContent::verdict_of(outcome);
-          if (known != dra::DeviceContent::unknown) device.content->remember(selector->serial(), known);
+          if (known != dra::DeviceContent::unknown) {
+            device.content->remember(selector->serial(), known);
+            has_learned_ = true;
+          }
         }
       }
       made.fails = made.fails || (known != dra::DeviceContent::yes && known != dra::DeviceContent::no);

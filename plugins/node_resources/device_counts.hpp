@@ -70,7 +70,8 @@ class DeviceCounts {
   std::uint64_t version_ = 0;
   cel::Evaluator evaluator_;
   std::uint64_t steps_left_ = 0;  // of selectors, until the next refresh
-  bool is_unfinished_ = false;    // some device was not judged for want of steps
+  bool is_unfinished_ = false;    // some device was not judged for want of steps, and the next refresh comes further
+  bool has_learned_ = false;      // in this refresh, of some device
 };
 
 }  // namespace berth::node_resources

@@ -61,7 +61,7 @@ class NodeResourcesFit {
   }
 
   Verdict pre_score(const Cycle& cycle, PreScore<State>&) const {
-    if (devices_ != nullptr) devices_->refresh(cycle.slot_count());
+    if (devices_ != nullptr && devices_->refresh(cycle.slot_count()) && epoch_) epoch_->bump();
     return Verdict::ok();
   }
 

@@ -252,6 +252,55 @@ TEST_F(FitDevices, AreNoneWhereTheSelectorFails) {
   EXPECT_EQ(scores(), (std::vector<std::int64_t>{0, 0}));
 }
 
+TEST_F(FitDevices, ThatCameAreAnnounced) {
+  Attempt attempt(policy, {.resources = {asks("example.com/gpu", 1, k_extended)}}, {node({})});
+  attempt.pre_filter();
+  const std::uint32_t before = cluster.epoch_bumps;
+  attempt.pre_score();
+  EXPECT_EQ(cluster.epoch_bumps, before) << "nothing has changed";
+  take("1");
+  attempt.pre_filter();
+  EXPECT_EQ(cluster.epoch_bumps, before + 1);
+  take("2");
+  attempt.pre_score();
+  EXPECT_EQ(cluster.epoch_bumps, before + 2) << "scores that are kept are of another number of devices";
+}
+
+/// A selector of some 20 million steps for each of five devices, of which a refresh does four.
+class FitSlowDevices : public FitDevices {
+ protected:
+  void put_slow(const std::string& selector) {
+    std::string devices;
+    for (int i = 0; i < 5; ++i)
+      devices += (i == 0 ? "" : ",") + (R"({"name":")" + std::to_string(i) + R"(","attributes":{"index":{"int":)") +
+                 std::to_string(i) + "}}}";
+    put_slice("a", R"("nodeName":"a")", "[" + devices + "]");
+    cluster.remove(k_classes, "", "gpu");
+    scores();
+    cluster.epoch_bumps = 0;
+    put_class("!'" + std::string(2800, 'a') + "'.matches('((a?){9}){99}((a?){9}){99}b') && " + selector);
+  }
+};
+
+TEST_F(FitSlowDevices, AreCountedFurtherWithEachRefresh) {
+  put_slow("true");
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{0, 0})) << "some are not judged yet";
+  EXPECT_EQ(cluster.epoch_bumps, 1u);
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{80, 0}));
+  EXPECT_EQ(cluster.epoch_bumps, 2u);
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{80, 0}));
+  EXPECT_EQ(cluster.epoch_bumps, 2u) << "all are known";
+}
+
+// Before, half a second for each pod, and nothing was reused.
+TEST_F(FitSlowDevices, OfWhichNothingCanBeKnownAreNotJudgedForEver) {
+  put_slow("device.attributes['d'].none == 1");
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{0, 0}));
+  EXPECT_EQ(cluster.epoch_bumps, 1u);
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{0, 0}));
+  EXPECT_EQ(cluster.epoch_bumps, 1u) << "judged again, and nothing was learned the first time";
+}
+
 TEST_F(FitDevices, DoNotAddToWhatANodeHasItself) {
   NodeSpec a = node({{"example.com/gpu", 2}});
   a.name = "a";
