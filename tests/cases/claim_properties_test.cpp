@@ -13,6 +13,7 @@
 #include "app/plugins/field_needs.hpp"
 #include "app/plugins/kept_parts.hpp"
 #include "app/simulate/simulation.hpp"
+#include "cases/put_json.hpp"
 #include "config/resolve.hpp"
 #include "model/quantity.hpp"
 #include "support/seeds.hpp"
@@ -253,20 +254,13 @@ class Player {
     }
   }
   void put(const std::string& manifest) {
-    text::Diagnostics problems;
-    decode::DecodeOptions options;
+    decode::DecodeOptions options = watched_by(*simulation_);
     options.needs = app::field_needs(configuration_);
     app::read_as_gated(configuration_, options);
     app::keep_for_plugins(simulation_->scheduler().framework(), options);
-    options.watched = simulation_->scheduler().views().objects.resources();
     options.watched.emplace_back("resource.k8s.io/v1/resourceclaimtemplates");
     options.defaulting = std::make_shared<decode::Defaulting>(simulation_->clock().wall_ns());
-    const auto documents = text::parse_json(manifest, "generated", problems);
-    ASSERT_TRUE(problems.empty()) << problems.render() << manifest;
-    const auto decoded =
-        decode::ObjectDecoder(symbols_, options).decode(documents.at(0), documents.at(0).root(), problems);
-    ASSERT_TRUE(problems.empty() && decoded) << problems.render() << manifest;
-    simulation_->cluster().put(*decoded);
+    put_json(*simulation_, symbols_, options, manifest);
   }
 
   static std::string text_at(const text::Value& value, std::string_view path) {

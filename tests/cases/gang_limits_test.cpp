@@ -10,9 +10,9 @@
 
 #include "app/live/cycle_clock.hpp"
 #include "app/simulate/simulation.hpp"
+#include "cases/put_json.hpp"
 #include "config/resolve.hpp"
-#include "decode/object_decoder.hpp"
-#include "text/parse.hpp"
+#include "text/diagnostics.hpp"
 
 namespace berth::cases {
 namespace {
@@ -80,17 +80,7 @@ class SlowGang {
             "queueSort":{"enabled":[{"name":"Coscheduling"}],"disabled":[{"name":"*"}]}}}]})",
         "gangs", problems);
   }
-  void put(const std::string& json) {
-    text::Diagnostics problems;
-    decode::DecodeOptions options;
-    options.defaulting = std::make_shared<decode::Defaulting>();
-    options.watched = simulation->scheduler().views().objects.resources();
-    const auto documents = text::parse_json(json, "test", problems);
-    const auto decoded =
-        decode::ObjectDecoder(symbols_, options).decode(documents.at(0), documents.at(0).root(), problems);
-    ASSERT_TRUE(problems.empty() && decoded) << problems.render() << json;
-    simulation->cluster().put(*decoded);
-  }
+  void put(const std::string& json) { put_json(*simulation, symbols_, watched_by(*simulation), json); }
 
   SymbolTable symbols_;  // outlives the simulation
   text::Diagnostics problems_;

@@ -13,6 +13,7 @@
 
 #include "app/simulate/simulation.hpp"
 #include "cases/case_objects.hpp"
+#include "cases/put_json.hpp"
 #include "config/resolve.hpp"
 #include "support/seeds.hpp"
 #include "text/parse.hpp"
@@ -185,17 +186,7 @@ class Gangs {
     return {};
   }
 
-  void put(const std::string& json) {
-    text::Diagnostics problems;
-    decode::DecodeOptions options;
-    options.defaulting = std::make_shared<decode::Defaulting>();
-    options.watched = simulation->scheduler().views().objects.resources();
-    const auto documents = text::parse_json(json, "generated", problems);
-    const auto decoded =
-        decode::ObjectDecoder(symbols_, options).decode(documents.at(0), documents.at(0).root(), problems);
-    ASSERT_TRUE(problems.empty() && decoded) << problems.render() << json;
-    simulation->cluster().put(*decoded);
-  }
+  void put(const std::string& json) { put_json(*simulation, symbols_, watched_by(*simulation), json); }
   void put_short(bool pod, const std::string& json) {
     text::Diagnostics problems;
     const auto documents = text::parse_json(json, "generated", problems);

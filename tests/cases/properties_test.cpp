@@ -11,6 +11,7 @@
 
 #include "app/simulate/simulation.hpp"
 #include "cases/case_objects.hpp"
+#include "cases/put_json.hpp"
 #include "config/resolve.hpp"
 #include "support/seeds.hpp"
 #include "text/parse.hpp"
@@ -201,16 +202,7 @@ class Player {
         break;
     }
   }
-  void put(const std::string& manifest) {
-    text::Diagnostics problems;
-    decode::DecodeOptions options;
-    options.defaulting = std::make_shared<decode::Defaulting>();
-    const auto documents = text::parse_json(manifest, "generated", problems);
-    const auto decoded =
-        decode::ObjectDecoder(symbols_, options).decode(documents.at(0), documents.at(0).root(), problems);
-    ASSERT_TRUE(problems.empty()) << problems.render();
-    simulation_->cluster().put(*decoded);
-  }
+  void put(const std::string& manifest) { put_json(*simulation_, symbols_, watched_by(*simulation_), manifest); }
 
   void expect_no_node_over_committed() {
     struct Sum {
