@@ -51,6 +51,16 @@ void lock(Thread& thread, pthread_mutex_t* mutex) {
   ++thread.machine->locks_held;
 }
 
+/// `real` and `real_try`: the C library's, of one kind.
+int take(pthread_rwlock_t* lock, int (*real)(pthread_rwlock_t*), int (*real_try)(pthread_rwlock_t*)) {
+  Thread* const thread = self();
+  if (thread == nullptr) return real(lock);
+  kernel().maybe_switch();
+  while (real_try(lock) == EBUSY) kernel().wait_for(lock, k_never);
+  ++thread->machine->locks_held;
+  return 0;
+}
+
 void unlock(Thread& thread, pthread_mutex_t* mutex) {
   REAL(pthread_mutex_unlock)(mutex);
   --thread.machine->locks_held;
@@ -94,21 +104,11 @@ int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
 }
 
 int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
-  Thread* const thread = self();
-  if (thread == nullptr) return REAL(pthread_rwlock_rdlock)(lock);
-  kernel().maybe_switch();
-  while (REAL(pthread_rwlock_tryrdlock)(lock) == EBUSY) kernel().wait_for(lock, k_never);
-  ++thread->machine->locks_held;
-  return 0;
+  return take(lock, REAL(pthread_rwlock_rdlock), REAL(pthread_rwlock_tryrdlock));
 }
 
 int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
-  Thread* const thread = self();
-  if (thread == nullptr) return REAL(pthread_rwlock_wrlock)(lock);
-  kernel().maybe_switch();
-  while (REAL(pthread_rwlock_trywrlock)(lock) == EBUSY) kernel().wait_for(lock, k_never);
-  ++thread->machine->locks_held;
-  return 0;
+  return take(lock, REAL(pthread_rwlock_wrlock), REAL(pthread_rwlock_trywrlock));
 }
 
 int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
