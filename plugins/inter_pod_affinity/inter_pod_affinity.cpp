@@ -132,7 +132,7 @@ class InterPodAffinity {
   static constexpr std::size_t k_kept_bytes_max = std::size_t{32} << 20;  // of each table
 
   std::uint64_t facts_of(const Cycle& cycle) const noexcept {
-    return BERTH_HAS(nodes_, facts) && nodes_->facts != nullptr ? nodes_->facts(ctx_, cycle.raw()) : 0;
+    return nodes_->facts != nullptr ? nodes_->facts(ctx_, cycle.raw()) : 0;
   }
   /// Null: no preference touches any node.
   std::shared_ptr<const PairSums> preferred_sums(const Cycle& cycle) {

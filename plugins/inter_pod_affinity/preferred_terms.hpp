@@ -64,7 +64,7 @@ class PreferredCounter {
   /// makes_keys: where keys that are new come from; null: there must not be any.
   bool describe(Pod pod, ShapeShares& shares, const berth_shape_v1& shape, std::int32_t hard_weight,
                 const Topology* makes_keys) {
-    shares.begin(shape.shape, BERTH_HAS(&shape, incarnation) ? shape.incarnation : 0);
+    shares.begin(shape.shape, shape.incarnation);
     bool fits = true;
     const auto add = [&](Id key, std::int32_t weight) {
       std::optional<std::uint32_t> number = sums_->number_of(key);

@@ -156,7 +156,7 @@ class RequiredCounter {
   /// topology: makes keys that are new; null: there must not be any.
   bool describe(Pod pod, ShapeShares& shares, const berth_shape_v1& shape, const Topology* topology) {
     RequiredCounts& counts = *counts_;
-    shares.begin(shape.shape, BERTH_HAS(&shape, incarnation) ? shape.incarnation : 0);
+    shares.begin(shape.shape, shape.incarnation);
     const auto labels = span_of(shape.labels, shape.label_count);
     if (shape.affinity != nullptr)
       for (const Term& term : usable(anti_required(*shape.affinity))) {

@@ -32,7 +32,7 @@ struct NodeFacts {
 
   /// As it was: nodes are what they were, but for the pods on them. 0: the host does not say.
   std::uint64_t generation(const Cycle& cycle) const noexcept {
-    return BERTH_HAS(nodes, facts) && nodes->facts != nullptr ? nodes->facts(ctx, cycle.raw()) : 0;
+    return nodes->facts != nullptr ? nodes->facts(ctx, cycle.raw()) : 0;
   }
   const Id* column(const Cycle& cycle, IdColumn which) const noexcept {
     return static_cast<const Id*>(nodes->column(ctx, cycle.raw(), which.index));

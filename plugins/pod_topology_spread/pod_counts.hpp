@@ -30,7 +30,7 @@ void count_matching(const PodIndex& index, const Cycle& cycle, const Constraints
 template <class Constraints, class SelectorOf>
 bool describe_shape(Id ns, const Constraints& constraints, SelectorOf&& selector_of, ShapeShares& shares,
                     const berth_shape_v1& shape) {
-  shares.begin(shape.shape, BERTH_HAS(&shape, incarnation) ? shape.incarnation : 0);
+  shares.begin(shape.shape, shape.incarnation);
   if ((shape.flags & BERTH_SHAPE_TERMINATING) != 0 || shape.ns != ns) return true;
   const auto labels = span_of(shape.labels, shape.label_count);
   for (std::uint32_t c = 0; c < constraints.size(); ++c) {

@@ -16,6 +16,8 @@ namespace berth::cel {
 
 inline constexpr std::size_t k_program_bytes_max = 8 * 1024 * 1024;
 inline constexpr std::size_t k_program_regex_bytes_max = 4 * 1024 * 1024;
+/// Of a device's attributes and capacities as values.
+inline constexpr std::size_t k_device_bytes_max = 16 * 1024 * 1024;
 
 struct CompiledExpression {
   std::string text;
@@ -38,7 +40,7 @@ struct CompiledExpression {
 
 struct DeviceData {
   // There are as many of these as devices: what a usual one needs, and more for those with more.
-  Arena arena{k_program_bytes_max, 1024};
+  Arena arena{k_device_bytes_max, 1024};
   std::string_view error;  ///< of an attribute or capacity that cannot be read: the outcome of every expression
   Value driver;
   Value allow_multiple_allocations;

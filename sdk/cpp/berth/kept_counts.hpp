@@ -8,7 +8,7 @@
 ///
 /// Units:   bytes() are what the elements take, about.
 /// Threads: [cycle], all of it. What filters of an attempt read stays as it is until the next pod of the class.
-/// Source:  berth/ext/pod_index.h and domains.h, of ABI 0.6. With an older host PodJournal never holds.
+/// Source:  berth/ext/pod_index.h and draft/domains.h, of ABI 0.6. Where the host counts no changes of pods PodJournal never holds.
 #pragma once
 #include <berth/ext/draft/domains.h>
 #include <berth/domains.hpp>
@@ -182,7 +182,7 @@ class PodJournal {
     position_ = index.position(cycle);
     each([&](const berth_shape_v1& shape) {
       describe(shares_, shape);
-      const auto shares = shares_.find(shape.shape, incarnation_of(shape));
+      const auto shares = shares_.find(shape.shape, shape.incarnation);
       for (const ShapeShares::Share& share : *shares)
         for (const berth_shape_node_v1& node : span_of(shape.nodes, shape.node_count))
           apply(share, node.slot, std::int64_t{node.count});
@@ -200,7 +200,7 @@ class PodJournal {
       if (!shares) {
         bool fits = true;
         index.shape(cycle, change.shape, [&](const berth_shape_v1& shape) {
-          if (incarnation_of(shape) == change.incarnation) fits = describe(shares_, shape);
+          if (shape.incarnation == change.incarnation) fits = describe(shares_, shape);
         });
         if (!fits) return false;
         shares = shares_.find(change.shape, change.incarnation);
@@ -215,10 +215,6 @@ class PodJournal {
   std::size_t bytes() const noexcept { return shares_.bytes(); }
 
  private:
-  static std::uint64_t incarnation_of(const berth_shape_v1& shape) noexcept {
-    return BERTH_HAS(&shape, incarnation) ? shape.incarnation : 0;
-  }
-
   ShapeShares shares_;
   std::optional<std::uint64_t> position_;
 };

@@ -383,7 +383,7 @@ class PodIndex : public Service<berth_pod_index_v1> {
   }
   /// How many changes of pods there have been; absent where the host does not count them. [cycle]
   std::optional<std::uint64_t> position(const Cycle& cycle) const noexcept {
-    if (!BERTH_HAS(table_, shape) || table_->position == nullptr) return std::nullopt;
+    if (table_->position == nullptr) return std::nullopt;
     return table_->position(ctx_, cycle.raw());
   }
   /// visit(const berth_shape_change_v1&) -> bool: go on. False when some are forgotten, or visit said so. Requires: position()
@@ -423,11 +423,11 @@ class NodeColumns : public Service<berth_nodes_v1> {
   }
   /// As it was: columns that say nothing of pods are what they were. 0 where the host does not say. [cycle]
   std::uint64_t facts(const Cycle& cycle) const noexcept {
-    return BERTH_HAS(table_, facts) && table_->facts != nullptr ? table_->facts(ctx_, cycle.raw()) : 0;
+    return table_->facts != nullptr ? table_->facts(ctx_, cycle.raw()) : 0;
   }
   /// The slot of the node of that name, or BERTH_NO_SLOT; absent where the host does not say. [cycle]
   std::optional<Slot> find(const Cycle& cycle, Id name) const noexcept {
-    if (!BERTH_HAS(table_, find) || table_->find == nullptr) return std::nullopt;
+    if (table_->find == nullptr) return std::nullopt;
     return table_->find(ctx_, cycle.raw(), name);
   }
   /// A resource that was not known at construction; kind: BERTH_COL_FREE, CAPACITY or REQUESTED. [cycle]
