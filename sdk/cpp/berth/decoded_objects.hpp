@@ -12,6 +12,8 @@
 /// Threads: one at a time; the caller's lock guards it where there are several. The host is asked by read() and refresh() only:
 /// a policy whose lock must not be held meanwhile calls read() without it and take() with it.
 /// Source: kubernetes client-go tools/cache (Indexer), as an idea.
+/// Errors:  TooOld of a host before 0.2; what Decode throws; std::bad_alloc. After any of them a refresh begins where it began before.
+/// Lifetime: objects are shared: a Pointer that was taken stays as it is, whatever comes later.
 #pragma once
 #include <berth/services.hpp>
 
@@ -27,6 +29,8 @@
 namespace berth {
 inline namespace sdk {
 
+/// T is what a policy makes of an object, immutable. Owns the decoded objects and the indexes, which hold pointers to
+/// the same.
 template <class T>
 class DecodedObjects {
  public:
@@ -46,6 +50,7 @@ class DecodedObjects {
 
    private:
     friend DecodedObjects;
+    // starts_over: all that is known is forgotten; key and now mean nothing then.
     struct Change {
       Key key;
       bool starts_over = false;
@@ -55,11 +60,12 @@ class DecodedObjects {
     std::vector<Change> changes_;
   };
 
-  /// `watch` is what Objects::watch returned.
+  /// `watch` is what Objects::watch returned. Nothing is read yet.
   DecodedObjects(Objects objects, std::uint32_t watch, Decode decode)
       : objects_(objects), watch_(watch), decode_(std::move(decode)) {}
 
-  /// Before the first refresh. Returns the number of the index for each_of().
+  /// Before the first refresh. Returns the number of the index for each_of(). Keys is asked about an object when it
+  /// comes and again when it goes, and must say the same.
   std::size_t add_index(Keys keys) {
     indexes_.push_back({std::move(keys), {}});
     return indexes_.size() - 1;
@@ -97,7 +103,7 @@ class DecodedObjects {
     return true;
   }
 
-  /// read() and take(). Whether anything has changed.
+  /// read() and take(). Whether anything has changed. on_change as of take(); it must not throw.
   template <class OnChange>
   bool refresh(OnChange&& on_change) {
     Batch batch = read();
@@ -105,12 +111,14 @@ class DecodedObjects {
     take(std::move(batch), on_change);
     return has_changes;
   }
+  /// For policies that look things up only.
   bool refresh() {
     return refresh([](const Key&, const Pointer&, const Pointer&) {});
   }
 
+  /// Objects that Decode accepted, as of the last refresh.
   std::size_t size() const noexcept { return objects_by_key_.size(); }
-  /// Null: there is none.
+  /// Null: there is none. ns is empty for cluster-wide objects.
   Pointer find(std::string_view ns, std::string_view name) const {
     const auto at = objects_by_key_.find(View(ns, name));
     return at == objects_by_key_.end() ? nullptr : at->second;
@@ -120,7 +128,8 @@ class DecodedObjects {
   void each(Visit&& visit) const {
     for (const auto& [key, object] : objects_by_key_) visit(key, object);
   }
-  /// visit(const T&) of the objects that the index has under that text, in namespace/name order.
+  /// visit(const T&) of the objects that the index has under that text, in namespace/name order. Throws
+  /// std::out_of_range for a number that add_index() did not return. visit must not refresh.
   template <class Visit>
   void each_of(std::size_t index, std::string_view text, Visit&& visit) const {
     const auto at = indexes_.at(index).entries.find(text);
@@ -130,6 +139,7 @@ class DecodedObjects {
 
  private:
   using View = std::pair<std::string_view, std::string_view>;
+  // Finds by views, so that a look-up copies no text.
   struct Less {
     using is_transparent = void;
     static View view(const Key& key) noexcept { return {key.first, key.second}; }
@@ -145,6 +155,7 @@ class DecodedObjects {
     std::map<std::string, ByKey, std::less<>> entries;
   };
 
+  /// One object as it is now, in the map and the indexes.
   template <class OnChange>
   void put(const Key& key, Pointer now, OnChange& on_change) {
     const auto at = objects_by_key_.find(key);

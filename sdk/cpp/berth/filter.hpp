@@ -8,6 +8,8 @@
 /// A policy may bound what its filter costs an attempt: std::uint64_t filter_budget_ns() const; see Cycle::deadline_ns().
 ///
 /// [worker] Called concurrently for different blocks: const, no allocation per row, no blocking.
+/// Errors:   what the policy throws fails every candidate of the block, and the attempt, with its text; fail_row() one row.
+/// Lifetime: the block and its answers live for the call. Source: ext/filter.h, berth.filter/1.
 #pragma once
 #include <berth/columns.hpp>
 #include <berth/cycle.hpp>
@@ -27,6 +29,7 @@ class FilterBlock : public Block {
         wants_details_((cycle->flags & BERTH_CYCLE_WANT_DETAILS) != 0 && BERTH_HAS(out, add_detail) &&
                        out->add_detail != nullptr) {}
 
+  /// False in a look that needs verdicts alone: Rejection::reason is not read then.
   bool wants_reasons() const noexcept { return wants_reasons_; }
   /// A person asks why: add_detail() is worth its work.
   bool wants_details() const noexcept { return wants_details_; }
@@ -40,10 +43,12 @@ class FilterBlock : public Block {
     if (why.unresolvable) out_->unresolvable[word] |= bits;
     if (wants_reasons_) each_bit(bits, [&](std::uint32_t bit) { out_->reasons[word * 64 + bit] = why.reason; });
   }
+  /// Requires: row < rows().
   void reject_row(std::uint32_t row, Rejection why) noexcept {
     reject(row >> 6, Mask(std::uint64_t{1} << (row & 63)), why);
   }
-  /// The row cannot be judged: an error of that node alone. A host before 0.6 takes it as one of the whole block.
+  /// The row cannot be judged: an error of that node alone, cut after 1,024 bytes; of a row's errors the first
+  /// counts. A host before 0.6 takes it as one of the whole block: Failure is thrown then.
   void fail_row(std::uint32_t row, std::string_view text) {
     if (!BERTH_HAS(out_, fail_row) || out_->fail_row == nullptr) throw Failure(std::string(text));
     out_->fail_row(out_->ctx, row, borrow(text));
@@ -51,7 +56,9 @@ class FilterBlock : public Block {
     out_->pass[row >> 6] &= ~bit;
     out_->unresolvable[row >> 6] &= ~bit;
   }
-  /// Beyond the reason of a rejected row, for people who ask: `text` is true of `count` things of the node.
+  /// Beyond the reason of a rejected row, for people who ask: `text` is true of `count` things of the node. The host
+  /// keeps the first 64 of a row, copies the text, and adds equal texts up over nodes. Does nothing unless
+  /// wants_details().
   void add_detail(std::uint32_t row, std::string_view text, std::uint64_t count) noexcept {
     if (wants_details_) out_->add_detail(out_->ctx, row, borrow(text), count);
   }

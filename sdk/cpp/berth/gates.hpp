@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Feature gates of Kubernetes. Included by the few plugins that need it.
+/// Source: ext/gates.h, berth.gates/1. Threads: any.
 #pragma once
 #include <berth/ext/gates.h>
 #include <berth/services.hpp>
@@ -10,6 +11,8 @@
 namespace berth {
 inline namespace sdk {
 
+/// For policies that decide otherwise without a gate. An answer is the same for as long as berth runs: ask in the
+/// constructor.
 class Gates : public Service<berth_gates_v1> {
  public:
   static constexpr const char* id = "berth.gates/1";

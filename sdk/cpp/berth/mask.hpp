@@ -3,6 +3,9 @@
 ///
 /// A comparison of a column with a value gives a Mask, and && || ! on masks are bit operations, so a rule over nodes
 /// reads as a rule over one node and still compiles to straight-line vector code. Both operands are always evaluated.
+///
+/// Shapes:  bit i is row i of the word, so row 64 * word + i of the block, as in the bitmaps of the ABI.
+/// Threads: any: a value of 8 bytes, nothing allocates or throws.
 #pragma once
 #include <berth/types.hpp>
 
@@ -15,26 +18,38 @@
 namespace berth {
 inline namespace sdk {
 
+/// Rows that are no candidates, and pad rows, may have either bit: what takes a Mask (FilterBlock, ScoreBlock) leaves
+/// them alone.
 class Mask {
  public:
+  /// No row.
   constexpr Mask() noexcept = default;
   constexpr explicit Mask(std::uint64_t bits) noexcept : bits_(bits) {}
   static constexpr Mask all() noexcept { return Mask(~std::uint64_t{0}); }
   static constexpr Mask none() noexcept { return Mask(0); }
+  /// All rows or none, for what does not depend on the node.
   static constexpr Mask all_if(bool condition) noexcept { return Mask(condition ? ~std::uint64_t{0} : 0); }
 
+  /// For loops of one's own: each_bit(mask.bits(), …).
   constexpr std::uint64_t bits() const noexcept { return bits_; }
   constexpr bool any() const noexcept { return bits_ != 0; }
+  /// Requires: row < 64.
   constexpr bool operator[](unsigned row) const noexcept { return (bits_ >> row & 1u) != 0; }
+  /// 0..64.
   constexpr int count() const noexcept { return std::popcount(bits_); }
 
+  // Rows that meet both, or either. Neither side is left out when the other decides: unlike && of bool, both are
+  // computed.
   friend constexpr Mask operator&&(Mask a, Mask b) noexcept { return Mask(a.bits_ & b.bits_); }
   friend constexpr Mask operator||(Mask a, Mask b) noexcept { return Mask(a.bits_ | b.bits_); }
+  // A bool counts for all rows, so what is said of the pod mixes with what is said of nodes.
   friend constexpr Mask operator&&(bool a, Mask b) noexcept { return all_if(a) && b; }
   friend constexpr Mask operator||(bool a, Mask b) noexcept { return all_if(a) || b; }
   friend constexpr Mask operator&&(Mask a, bool b) noexcept { return a && all_if(b); }
   friend constexpr Mask operator||(Mask a, bool b) noexcept { return a || all_if(b); }
+  /// The other rows of the 64, pad rows among them.
   friend constexpr Mask operator!(Mask a) noexcept { return Mask(~a.bits_); }
+  /// Of all 64 rows at once, a bool; Lane's == gives a Mask.
   friend constexpr bool operator==(Mask a, Mask b) noexcept { return a.bits_ == b.bits_; }
   constexpr Mask& operator&=(Mask b) noexcept { return bits_ &= b.bits_, *this; }
   constexpr Mask& operator|=(Mask b) noexcept { return bits_ |= b.bits_, *this; }
@@ -51,7 +66,8 @@ constexpr void each_bit(std::uint64_t bits, Visit&& visit) {
 
 namespace detail {
 
-/// 64 bytes that hold 0 or 1 -> 64 bits. Compilers do this step badly when left alone.
+/// 64 bytes that hold 0 or 1 -> 64 bits, byte i to bit i. Compilers do this step badly when left alone. Requires:
+/// 64-byte aligned.
 inline std::uint64_t pack(const std::uint8_t (&bytes)[64]) noexcept {
   std::uint64_t bits = 0;
 #if defined(__SSE2__)
@@ -74,7 +90,8 @@ inline std::uint64_t pack(const std::uint8_t (&bytes)[64]) noexcept {
   return bits;
 }
 
-/// Evaluates test(i) for 64 rows without branches.
+/// Evaluates test(i) for 64 rows without branches. test must not throw and must be defined for rows that are no
+/// candidates.
 template <class Test>
 inline Mask mask_of(Test&& test) noexcept {
   alignas(64) std::uint8_t bytes[64];

@@ -6,14 +6,17 @@
 /// newer than this header counts as of this header's minor.
 ///
 /// Source: sdk/abi/manifests and CHANGELOG.md; a test holds these tables against them.
+/// Threads: any, and at compile time. An id or a number that is not known is no error: it counts as newest.
 #pragma once
 #include <berth/types.hpp>
 
 namespace berth {
 inline namespace sdk {
 
+/// The y of ABI x.y, as in BERTH_ABI_MINOR and berth_host_v1::abi_minor.
 using Minor = std::uint16_t;
 
+/// BERTH_COL_*. What Setup::column() names when the host does not have it.
 constexpr Minor minor_of_column(std::uint32_t kind) noexcept {
   switch (kind) {
     case BERTH_COL_VOLUME_SET:
@@ -27,7 +30,7 @@ constexpr Minor minor_of_column(std::uint32_t kind) noexcept {
   }
 }
 
-/// Of all BERTH_POD_* bits together.
+/// Of all BERTH_POD_* bits together: the newest of them decides. 1 for none.
 constexpr Minor minor_of_pod_groups(std::uint64_t groups) noexcept {
   constexpr std::uint64_t k_first = ((std::uint64_t{BERTH_POD_GROUP} << 1) - 1) | BERTH_POD_JSON;
   constexpr std::uint64_t k_second = BERTH_POD_STORAGE | BERTH_POD_RESOURCE_CLAIMS;
@@ -37,21 +40,26 @@ constexpr Minor minor_of_pod_groups(std::uint64_t groups) noexcept {
   return (groups & k_second) != 0 ? 2 : 1;
 }
 
+/// BERTH_DEP_*, of Identity::deps, filter_deps or score_deps. "Everything" is known to every host.
 constexpr Minor minor_of_deps(std::uint32_t deps) noexcept {
   return deps == BERTH_DEP_EVERYTHING || deps <= (BERTH_DEP_EXTERNAL << 1) - 1 ? 1 : BERTH_ABI_MINOR;
 }
+/// BERTH_FILTER_*.
 constexpr Minor minor_of_filter_flags(std::uint32_t flags) noexcept {
   return (flags & ~std::uint32_t{BERTH_FILTER_RECORDS}) == 0 ? 1 : BERTH_ABI_MINOR;
 }
+/// BERTH_PREPARE_*, all of 0.6.
 constexpr Minor minor_of_prepare_flags(std::uint32_t flags) noexcept { return flags == 0 ? 1 : BERTH_ABI_MINOR; }
+/// BERTH_NORM_*.
 constexpr Minor minor_of_normalization(std::uint32_t kind) noexcept {
   return kind <= BERTH_NORM_CUSTOM ? 1 : BERTH_ABI_MINOR;
 }
-/// BERTH_KIND_*, of an interest.
+/// BERTH_KIND_*, of an interest. Watches by their place among those of the instance came with 0.3.
 constexpr Minor minor_of_kind(std::uint32_t kind) noexcept { return kind >= BERTH_KIND_OWN_WATCH ? 3 : 1; }
 
-/// Of an extension point or a service.
+/// Of an extension point or a service: "berth.filter/1".
 constexpr Minor minor_of_id(std::string_view id) noexcept {
+  // Linear: about 40 ids, at compile time for the most part.
   struct Since {
     std::string_view id;
     Minor minor;

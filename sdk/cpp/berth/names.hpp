@@ -3,6 +3,7 @@
 ///
 /// For args and for selectors that a policy parses itself; the host has judged those of pods and nodes already.
 /// Source: kubernetes v1.36 staging/src/k8s.io/apimachinery/pkg/util/validation.
+/// Units:   lengths are bytes. Threads: any. Errors: std::bad_alloc only; what is wrong is the answer.
 #pragma once
 #include <berth/types.hpp>
 
@@ -15,18 +16,20 @@ namespace berth {
 inline namespace sdk {
 namespace detail {
 
+/// ASCII only, as the regular expressions of upstream.
 constexpr bool is_alphanumeric(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/// Letters, digits, '-', '_' and '.', with a letter or digit at both ends.
+/// Letters, digits, '-', '_' and '.', with a letter or digit at both ends. Of any length: callers look at that.
 inline bool is_name_part(std::string_view text) {
   return !text.empty() && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
          std::all_of(text.begin(), text.end(),
                      [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
 }
 
-/// Dot-separated lower-case labels.
+/// Dot-separated lower-case labels, each with a letter or digit at both ends. Of any length. Source:
+/// IsDNS1123Subdomain.
 inline bool is_subdomain(std::string_view text) {
   const auto lower = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   while (true) {
@@ -39,6 +42,7 @@ inline bool is_subdomain(std::string_view text) {
   }
 }
 
+// Upstream's sentence, two spaces and all: the parts of qualifiedNameErrMsg.
 inline constexpr std::string_view k_name_rule =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
     "(e.g. 'MyName',  or 'my.name',  or '123-abc'";
@@ -46,7 +50,9 @@ inline constexpr std::string_view k_name_regex = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[
 
 }  // namespace detail
 
-/// Empty when `name` is a label key ("app", "example.com/rack"); also the rule for resource names.
+/// Empty when `name` is a label key ("app", "example.com/rack"): a name of at most 63 bytes, and a DNS subdomain of
+/// at most 253 before the slash, if there is one. Also the rule for resource names. Else one sentence per problem, in
+/// upstream's order. Source: IsQualifiedName.
 inline std::vector<std::string> qualified_name_problems(std::string_view name) {
   std::vector<std::string> problems;
   const std::string regex = std::string(", regex used for validation is '") + std::string(detail::k_name_regex) + "')";
@@ -77,7 +83,8 @@ inline std::vector<std::string> qualified_name_problems(std::string_view name) {
   return problems;
 }
 
-/// Empty when `value` may stand as a label's value: nothing at all, or at most 63 bytes of a name.
+/// Empty when `value` may stand as a label's value: nothing at all, or at most 63 bytes of a name. Else one sentence
+/// per problem. Source: IsValidLabelValue.
 inline std::vector<std::string> label_value_problems(std::string_view value) {
   std::vector<std::string> problems;
   if (value.size() > 63) problems.push_back("must be no more than 63 bytes");

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A library whose policies stand in several sources, put together when its entry is first asked for.
+///
+/// Place:   BERTH_PLUGIN_PARTS of plugin.hpp, for libraries that hold many policies, as the one of berth's own.
+/// Threads: [load]; the library is constant once it is made.
+/// Source:  berth_library_v1, abi/host.h.
 #pragma once
 #include <berth/describe.hpp>
 
@@ -10,22 +14,25 @@
 namespace berth {
 inline namespace sdk {
 
-/// The policies of one source.
+/// The policies of one source. Borrows static descriptors.
 struct PluginPart {
   std::span<const berth_plugin_v1* const> plugins;
-  Minor minor_required = 1;
+  Minor minor_required = 1;  ///< the greatest of its policies
 };
 
+/// What BERTH_PLUGIN_PART defines.
 template <class... P>
 PluginPart plugin_part() noexcept {
   return {detail::k_plugins<P...>, detail::minor_required_of_all<P...>()};
 }
 
-/// Never freed before the process ends, as all descriptors; nothing to destroy.
+/// Never freed before the process ends, as all descriptors; nothing to destroy. Policies beyond k_plugins_max are
+/// left out.
 class JoinedLibrary {
  public:
   static constexpr std::size_t k_plugins_max = 256;  // the host accepts no more
 
+  /// In the order of the parts. Requires each the greatest minor of all of them, as one library has one.
   explicit JoinedLibrary(std::initializer_list<PluginPart> parts) noexcept {
     for (const PluginPart& part : parts) {
       library_.abi_minor_required = std::max(library_.abi_minor_required, part.minor_required);
@@ -37,6 +44,7 @@ class JoinedLibrary {
   JoinedLibrary(const JoinedLibrary&) = delete;
   JoinedLibrary& operator=(const JoinedLibrary&) = delete;
 
+  /// For berth_library_entry_v0(). Lives as long as this object.
   const berth_library_v1* raw() const noexcept { return &library_; }
 
  private:

@@ -3,6 +3,9 @@
 ///
 /// All functions are pure and allocate nothing. Label lists are sorted by key id, as the host delivers them.
 /// Source: kubernetes v1.36 apimachinery/pkg/labels, component-helpers/scheduling/corev1.
+///
+/// Errors:  none: what does not parse matches nothing, as upstream has it where it does not fail the pod.
+/// Threads: any. Lifetime: everything is borrowed for the call.
 #pragma once
 #include <berth/services.hpp>
 
@@ -12,7 +15,8 @@
 namespace berth {
 inline namespace sdk {
 
-/// The value of a label, 0 when it is absent (a present but empty value is BERTH_ID_EMPTY).
+/// The value of a label, 0 when it is absent (a present but empty value is BERTH_ID_EMPTY). Requires: sorted by key
+/// id. Up to 8 labels are read in turn, more are halved.
 inline Id find_label(std::span<const Label> labels, Id key) noexcept {
   if (labels.size() <= 8) {
     for (const Label& label : labels)
@@ -23,12 +27,14 @@ inline Id find_label(std::span<const Label> labels, Id key) noexcept {
   return at != labels.end() && at->key == key ? at->value : 0;
 }
 
+/// Whether the value is one of those that the requirement lists.
 inline bool has_value(const Requirement& requirement, Id value) noexcept {
   const auto values = span_of(requirement.values, requirement.value_count);
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-/// A base-10 int64 as Go's ParseInt reads it: optional sign, leading zeros allowed, nothing else.
+/// A base-10 int64 as Go's ParseInt(text, 10, 64) reads it: optional sign, leading zeros allowed, nothing else.
+/// Absent for what does not fit into 64 bits.
 inline std::optional<std::int64_t> parse_integer(std::string_view text) noexcept {
   if (!text.empty() && text.front() == '+') {
     text.remove_prefix(1);
@@ -41,7 +47,7 @@ inline std::optional<std::int64_t> parse_integer(std::string_view text) noexcept
 }
 
 /// One requirement against one label value (0 = absent). `text` maps an id to its string and is asked for Gt and Lt
-/// only.
+/// only. NotIn holds for an absent label; Gt and Lt hold for whole numbers only. Source: labels.Requirement.Matches.
 template <class Text>
 bool meets(const Requirement& requirement, Id value, const Text& text) noexcept {
   switch (requirement.op) {
@@ -65,7 +71,8 @@ bool meets(const Requirement& requirement, Id value, const Text& text) noexcept 
   }
 }
 
-/// A label selector against a label list. Nothing and invalid selectors match nothing.
+/// A label selector against a label list, all requirements of it. Nothing and invalid selectors match nothing; one
+/// without requirements matches everything. Label selectors have no Gt and Lt.
 inline bool matches(const Selector& selector, std::span<const Label> labels) noexcept {
   if (selector.kind != BERTH_SELECTOR_MATCH) return false;
   const auto no_text = [](Id) { return std::string_view(); };
@@ -76,16 +83,20 @@ inline bool matches(const Selector& selector, std::span<const Label> labels) noe
 }
 
 /// Node selectors need two things from the host: the id of the one field that terms may name, and the text of values.
+/// Two copies of it are the same. Source: component-helpers/scheduling/corev1/nodeaffinity.
 class NodeMatcher {
  public:
   /// In a policy's constructor.
   explicit NodeMatcher(Intern intern) noexcept : intern_(intern), metadata_name_(intern("metadata.name")) {}
 
+  /// Id of "metadata.name", as fields of terms have it in `key`.
   Id metadata_name() const noexcept { return metadata_name_; }
+  /// The free function with the host's texts.
   bool meets(const Requirement& requirement, Id value) const noexcept {
     return sdk::meets(requirement, value, [this](Id id) { return intern_.text(id); });
   }
-  /// The matchFields of a term. They are ignored for a node without a name.
+  /// The matchFields of a term. They are ignored for a node without a name. Fields other than metadata.name read as
+  /// empty.
   bool fields_match(const NodeTerm& term, Id node_name) const noexcept {
     if (node_name == 0 || node_name == BERTH_ID_EMPTY) return true;
     for (const Requirement& field : span_of(term.fields, term.field_count)) {
@@ -97,6 +108,7 @@ class NodeMatcher {
   static bool can_match(const NodeTerm& term) noexcept {
     return term.invalid == 0 && (term.expression_count != 0 || term.field_count != 0);
   }
+  /// All expressions and fields of a term. node_name is the id of the node's name.
   bool matches(const NodeTerm& term, std::span<const Label> labels, Id node_name) const noexcept {
     if (!can_match(term)) return false;
     for (const Requirement& expression : span_of(term.expressions, term.expression_count)) {
@@ -104,6 +116,7 @@ class NodeMatcher {
     }
     return fields_match(term, node_name);
   }
+  /// Terms are alternatives: one is enough, and an empty list matches nothing.
   bool matches_any(std::span<const NodeTerm> terms, std::span<const Label> labels, Id node_name) const noexcept {
     return std::any_of(terms.begin(), terms.end(), [&](const NodeTerm& t) { return matches(t, labels, node_name); });
   }
@@ -112,7 +125,8 @@ class NodeMatcher {
     return std::all_of(pairs.begin(), pairs.end(),
                        [&](const Label& pair) { return find_label(labels, pair.key) == pair.value; });
   }
-  /// A pod's required node affinity: nodeSelector and the required terms, parse errors not matching.
+  /// A pod's required node affinity: nodeSelector and the required terms, parse errors not matching. True for a pod
+  /// that has neither.
   bool required(const berth_node_selection_v1& selection, std::span<const Label> labels, Id node_name) const noexcept {
     if (!has_all(span_of(selection.selector, selection.selector_count), labels)) return false;
     return selection.has_required == 0 ||
@@ -124,16 +138,18 @@ class NodeMatcher {
   Id metadata_name_;
 };
 
-/// An int64 as people write it: no plus sign, no leading zero, no minus before 0.
+/// An int64 as people write it: no plus sign, no leading zero, no minus before 0. Stricter than parse_integer(), as
+/// upstream is about taints that are compared.
 inline std::optional<std::int64_t> parse_decimal(std::string_view text) noexcept {
   const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
   if (digits.empty() || digits.front() == '+' || (digits.front() == '0' && text != "0")) return std::nullopt;
   return parse_integer(text);
 }
 
-/// `text` maps an id to its string and is asked for Lt and Gt only, which compare the taint's number with the
-/// toleration's. The host shows these operators while the feature gate TaintTolerationComparisonOperators is on;
-/// otherwise it shows operators that tolerate nothing.
+/// One toleration against one taint. A toleration without an effect, or without a key, is for all of them. `text`
+/// maps an id to its string and is asked for Lt and Gt only, which compare the taint's number with the toleration's.
+/// The host shows these operators while the feature gate TaintTolerationComparisonOperators is on; otherwise it shows
+/// operators that tolerate nothing.
 template <class Text>
 bool tolerates(const Toleration& toleration, const Taint& taint, const Text& text) noexcept {
   if (toleration.effect != BERTH_EFFECT_ANY && toleration.effect != taint.effect) return false;
@@ -154,6 +170,7 @@ bool tolerates(const Toleration& toleration, const Taint& taint, const Text& tex
       return false;
   }
 }
+/// Whether one of them does.
 template <class Text>
 bool tolerated(const Taint& taint, std::span<const Toleration> tolerations, const Text& text) noexcept {
   return std::any_of(tolerations.begin(), tolerations.end(),
@@ -163,24 +180,28 @@ bool tolerated(const Taint& taint, std::span<const Toleration> tolerations, cons
 inline bool tolerated(const Taint& taint, std::span<const Toleration> tolerations) noexcept {
   return tolerated(taint, tolerations, [](Id) { return std::string_view(); });
 }
-/// NoSchedule and NoExecute keep pods away; PreferNoSchedule and unknown effects do not.
+/// NoSchedule and NoExecute keep pods away; PreferNoSchedule, which is for scores, and unknown effects do not.
 constexpr bool keeps_pods_away(const Taint& taint) noexcept {
   return taint.effect == BERTH_EFFECT_NO_SCHEDULE || taint.effect == BERTH_EFFECT_NO_EXECUTE;
 }
+/// Whether a node with these taints is out for a pod with these tolerations.
 template <class Text>
 bool has_untolerated_taint(std::span<const Taint> taints, std::span<const Toleration> tolerations,
                            const Text& text) noexcept {
   return std::any_of(taints.begin(), taints.end(),
                      [&](const Taint& t) { return keeps_pods_away(t) && !tolerated(t, tolerations, text); });
 }
+/// For policies that do not know Lt and Gt.
 inline bool has_untolerated_taint(std::span<const Taint> taints, std::span<const Toleration> tolerations) noexcept {
   return has_untolerated_taint(taints, tolerations, [](Id) { return std::string_view(); });
 }
 
-/// Same protocol and port, and the same address or either side on all addresses.
+/// Same protocol and port, and the same address or either side on all addresses ("0.0.0.0"). Source:
+/// framework.HostPortInfo.
 constexpr bool ports_conflict(const HostPort& a, const HostPort& b) noexcept {
   return a.port == b.port && a.protocol == b.protocol && (a.any_ip != 0 || b.any_ip != 0 || a.ip == b.ip);
 }
+/// Every pair is compared: lists are short.
 inline bool any_port_conflict(std::span<const HostPort> wanted, std::span<const HostPort> used) noexcept {
   return std::any_of(wanted.begin(), wanted.end(), [&](const HostPort& w) {
     return std::any_of(used.begin(), used.end(), [&](const HostPort& u) { return ports_conflict(w, u); });

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// One value for all instances of a plugin. Included by the few plugins that need it.
+///
+/// Threads: get() [load]; the value is reached by all instances and their threads, so it has locks of its own.
+/// Source:  ext/shared.h, berth.shared/1.
 #pragma once
 #include <berth/ext/shared.h>
 #include <berth/setup.hpp>
@@ -9,13 +12,18 @@
 namespace berth {
 inline namespace sdk {
 
+/// For caches of what does not depend on args, and for tables that must know of every pod. Plugins do not see each
+/// other's values.
 class Shared : public Service<berth_shared_v1> {
  public:
   static constexpr const char* id = "berth.shared/1";
   using Service::Service;
-  /// The T under that key, made as T(setup) by the first instance that asks; lives until after the last instance.
+  /// The T under that key, made as T(setup) by the first instance that asks; lives until after the last instance of
+  /// the plugin, and is destroyed once. Watches that T declares are the first instance's. Equal keys must mean equal
+  /// T: the host does not know types. Throws what T's constructor throws, and Failure where the host keeps none.
   template <class T>
   T& get(Setup& setup, std::string_view key) const {
+    // Carries the exception past the host's frames.
     struct Maker {
       Setup& setup;
       std::exception_ptr thrown;

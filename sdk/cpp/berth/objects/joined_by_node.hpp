@@ -13,6 +13,7 @@
 /// Units:   what Decode makes of them. Memory: the decoded objects, and the names of nodes.
 /// Threads: follow() on [cycle] threads; at() there and on [worker] threads of the same attempt.
 /// Errors:  the constructor throws Failure when the resource cannot be watched; follow() what Decode throws.
+/// Source:  NodeColumns (ext/all_nodes.h) for names, DecodedObjects (ext/objects.h) for objects; berth 0.6 for reuse between changes.
 #pragma once
 #include <berth/decoded_objects.hpp>
 #include <berth/setup.hpp>
@@ -22,22 +23,26 @@
 namespace berth {
 inline namespace sdk {
 
+/// T is what a policy makes of an object, immutable. Owns the objects, and pins the names of nodes while they are
+/// there.
 template <class T>
 class JoinedByNode {
  public:
   using Decode = typename DecodedObjects<T>::Decode;
   using Pointer = typename DecodedObjects<T>::Pointer;
 
-  /// `resource` has no namespaces: objects within one are left out.
+  /// In the policy's constructor. `resource` has no namespaces: objects within one are left out. `watches` of the
+  /// policy lists it.
   JoinedByNode(Setup& setup, std::string_view resource, std::span<const berth_field_v1> fields, Decode decode)
       : JoinedByNode(setup, setup.service<Objects>(), resource, fields, std::move(decode)) {}
+  /// Gives the names back to the host.
   ~JoinedByNode() {
     for (const Id name : names_) intern_.unpin(name);
   }
   JoinedByNode(const JoinedByNode&) = delete;
   JoinedByNode& operator=(const JoinedByNode&) = delete;
 
-  /// Brings at() up to date. Whether anything has changed there.
+  /// Brings at() up to date. Whether anything has changed there. Nothing is allocated when nothing has.
   bool follow(const Cycle& cycle) {
     bool has_changes = false;
     objects_.refresh([&](const auto& key, const Pointer&, const Pointer& now) {
@@ -52,12 +57,13 @@ class JoinedByNode {
     facts_ = facts;
     return follow_nodes(cycle) || has_changes;
   }
-  /// Null: no object has that node's name.
+  /// Null: no object has that node's name. Good until the next follow().
   const T* at(Slot slot) const noexcept { return slot < by_slot_.size() ? by_slot_[slot].get() : nullptr; }
   /// Objects, with a node or without.
   std::size_t size() const noexcept { return objects_.size(); }
 
  private:
+  // Columns are asked for before the watch.
   JoinedByNode(Setup& setup, Objects objects, std::string_view resource, std::span<const berth_field_v1> fields,
                Decode decode)
       : name_(setup.name()),
@@ -65,6 +71,7 @@ class JoinedByNode {
         nodes_(setup.service<NodeColumns>()),
         objects_(objects, objects.watch(resource, fields), std::move(decode)) {}
 
+  /// Compares names by slot with those of last time. Whether any node came, went or moved.
   bool follow_nodes(const Cycle& cycle) {
     const std::uint32_t slots = cycle.raw()->slot_count;
     const Id* const names = nodes_.column(cycle, name_);
@@ -93,6 +100,7 @@ class JoinedByNode {
     }
     return !moved_.empty();
   }
+  /// 0: the slot has no node in this snapshot.
   static Id name_now(const Cycle& cycle, const Id* names, Slot slot) noexcept {
     const berth_cycle_v1& raw = *cycle.raw();
     return slot < raw.slot_count && (raw.nodes[slot / 64] >> (slot % 64) & 1u) != 0 ? names[slot] : 0;
