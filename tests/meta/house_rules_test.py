@@ -21,7 +21,7 @@ SOUND = {
     "core/text/parse.cpp": SPDX + '#include "text/parse.hpp"\n#include <yaml-cpp/yaml.h>\n',
     "core/queue/queue.hpp": SPDX + '#include "base/result.hpp"\n#include "model/pod.hpp"\n// NodeName is only said here\n',
     "core/config/read/load.hpp": SPDX, "core/decode/json.hpp": SPDX, "core/framework/points.hpp": SPDX + '#include "berth/plugin.h"\n',
-    "core/model/pod.hpp": SPDX, "core/cache/snapshot.hpp": SPDX, "core/cache/cluster_cache.hpp": SPDX,
+    "core/model/pod.hpp": SPDX + "/// A pod.\n", "core/cache/snapshot.hpp": SPDX + "/// Nodes.\n", "core/cache/cluster_cache.hpp": SPDX,
     "core/cycle/cycle.cpp": SPDX + '#include "cache/cluster_cache.hpp"\n',
     "core/app/cli/flags.cpp": SPDX + '#include "app/commands/run_command.hpp"\n',
     "core/app/commands/run_command.hpp": SPDX + '#include "app/cli/options.hpp"\n',
@@ -43,6 +43,8 @@ FOLDERS = {p.split("/")[1] for p in SOUND if p.startswith("core/")}
 SOUND["core/README.md"] = "# Map\n" + "".join(f"| `{f}` | things | {includes.shown(f, FOLDERS)} |\n" for f in sorted(FOLDERS))
 SOUND["core/README.md"] += "| `app/cli` | flags | commands |\n| `app/commands` | commands | cli |\n"
 
+# Three lines of prose and one of code: with five more of code it is a third.
+CONTRACT = SPDX + "/// A pod.\n///\n/// Threads: any.\nstruct Pod {\n"
 # rule, file, its text (None: removed; several files: by path)
 BROKEN = [
     ("top_level", "notes.txt", "x"),
@@ -66,7 +68,10 @@ BROKEN = [
     ("vague_words", "tests/unit/queue/queue_test.cpp", SPDX + "TEST(Queue, WakesNobody) {}\n"),
     ("vague_words", "tests/meta/vague_words_in_tests.txt", "door 1\n"),
     ("plain_words", "conf/README.md", "The plugin that turned the pod away.\n"),
-    ("contracts_have_prose", "core/model/shared.hpp", SPDX + "/// A pod.\n///\n/// Threads: any.\nstruct Pod {\n" + "  int a;\n" * 7 + "};\n"),
+    ("contracts_have_prose", "core", {f"core/model/kind{i}.hpp": CONTRACT + "  int a;\n" * 7 + "};\n" for i in range(5)}),
+    ("contracts_have_prose", "loader/plugin_loader.hpp", CONTRACT + "  int a;\n" * 7 + "};\n"),
+    ("contracts_have_prose", "sdk/include/berth/plugin.h", "/* SPDX-License-Identifier: Apache-2.0\n * A pod. */\n" + "typedef int a;\n" * 5),
+    ("contracts_have_prose", "sdk/cpp/berth/pod.hpp", CONTRACT + "  int a;\n" * 7 + "};\n"),
     ("locks_guard_something", "core/queue/queue.hpp", SPDX + "struct Q {\n  Mutex mutex_;\n  int n_ = 0;\n};\n"),
     ("locks_guard_something", "core/queue/queue.hpp",
      SPDX + "struct Q {\n  Mutex mutex_;\n  Mutex other_mutex_;\n  int n_ GUARDED_BY(other_mutex_) = 0;\n};\n"),

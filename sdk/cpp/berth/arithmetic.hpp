@@ -30,7 +30,8 @@ constexpr std::int64_t scaled_quotient(std::int64_t a, std::int64_t factor, std:
 
 namespace detail {
 
-/// True when all are within [-k_exact_limit, k_exact_limit). One pass without branches.
+/// True when all are within [-k_exact_limit, k_exact_limit). One pass without branches. Requires: the sums do not
+/// overflow, as amounts of nodes and pods never do.
 inline bool all_exact(const std::int64_t* values, unsigned count) noexcept {
   std::uint64_t seen = 0;
   for (unsigned i = 0; i < count; ++i) seen |= static_cast<std::uint64_t>(values[i] + k_exact_limit);
@@ -59,8 +60,8 @@ inline std::int64_t to_integer(double value) noexcept {
 
 }  // namespace detail
 
-/// out[i] = a[i] * 100 / b[i] for count <= 64 rows, truncating toward zero, 0 where b[i] is 0: exactly the integers, in
-/// any range (products wrap). out may be a or b.
+/// out[i] = a[i] * 100 / b[i] for count <= 64 rows, truncating toward zero, 0 where b[i] is 0: exactly the integers,
+/// in any range (products wrap). out may be a or b. With values beyond k_exact_limit the rows are divided one by one.
 inline void percent(const std::int64_t* a, const std::int64_t* b, std::int64_t* out, unsigned count) noexcept {
   if (detail::all_exact(a, count) && detail::all_exact(b, count)) {
     double quotients[64];

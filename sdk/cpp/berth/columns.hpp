@@ -18,9 +18,10 @@ namespace berth {
 inline namespace sdk {
 
 /// Handle of a column of int64 or Id values. Default-constructed handles must not be used.
+/// Copied freely; means something to the instance whose constructor asked for it.
 template <class T>
 struct Column {
-  std::uint32_t index = BERTH_NO_COLUMN;
+  std::uint32_t index = BERTH_NO_COLUMN;  ///< of berth_node_block_v1::columns
 };
 /// Amounts of a resource, and numbers of pods.
 using IntColumn = Column<std::int64_t>;
@@ -29,15 +30,17 @@ using IdColumn = Column<Id>;
 
 /// Handle of a bitmap column: bit i & 63 of word i >> 6 is row i.
 struct BitColumn {
-  std::uint32_t index = BERTH_NO_COLUMN;
+  std::uint32_t index = BERTH_NO_COLUMN;  ///< likewise
 };
 
 /// Handle of a column that follows the pod: one array per entry of Pod::resources(), in that order.
 struct PodColumns {
-  std::uint32_t index = BERTH_NO_COLUMN;
+  std::uint32_t index = BERTH_NO_COLUMN;  ///< likewise
 };
 
 /// 64 values of a column. Pad rows and rows that are no candidates may hold zero.
+/// Borrows; two pointers are not compared by ==, their values are. Comparisons compile to vector code, so a rule by
+/// Mask costs less than one look-up per row.
 template <class T>
 class Lane {
  public:
@@ -55,6 +58,7 @@ class Lane {
   friend Mask operator!=(Lane a, T b) noexcept {
     return compare(a, [b](T x) { return x != b; });
   }
+  // Of Ids only == and != mean something: their order is that of interning.
   friend Mask operator<(Lane a, T b) noexcept {
     return compare(a, [b](T x) { return x < b; });
   }
@@ -82,6 +86,7 @@ class Lane {
   }
 
  private:
+  // Without branches, and for all 64 rows: reading pad rows is allowed, they hold 0.
   template <class Test>
   static Mask compare(Lane a, Test test) noexcept {
     const T* x = a.values_;
@@ -101,8 +106,11 @@ class Rows;
 class Row;
 
 /// A borrowed berth_node_block_v1.
+/// A slice of the nodes for one pod, for one call. Filter and score may be called for several blocks of an attempt at
+/// once.
 class Block {
  public:
+  /// `raw` is not null and outlives the block.
   explicit Block(const berth_node_block_v1* raw) noexcept : raw_(raw) {}
 
   /// 1..4096.
@@ -142,6 +150,7 @@ class Block {
   /// Requires: index < rows().
   inline Row row(std::uint32_t index) const noexcept;
   /// visit(row) for each candidate.
+  /// In ascending order. What visit throws goes through, to the exception barrier of the call.
   template <class Visit>
   void each_candidate(Visit&& visit) const {
     for (std::uint32_t w = 0; w < words(); ++w)
@@ -155,6 +164,7 @@ class Block {
 };
 
 /// 64 rows of a block, the last ones possibly padding.
+/// What the usual filter is given. Cheap to copy: a pointer and a number.
 class Rows {
  public:
   /// Requires: word < block.words().
@@ -172,6 +182,7 @@ class Rows {
   Slot slot(unsigned row) const noexcept { return block_.slot(word_ * 64 + row); }
   /// Place in the block: row i here is row 64 * word() + i there.
   std::uint32_t word() const noexcept { return word_; }
+  /// For what is said of the block as a whole; lives as long as this object.
   const Block& block() const noexcept { return block_; }
 
  private:
@@ -180,14 +191,17 @@ class Rows {
 };
 
 /// One row of a block.
+/// What filter_each and score_each are given, and use() of BindCall::node(): a pointer and a number.
 class Row {
  public:
   /// Requires: row < block.rows().
   Row(Block block, std::uint32_t row) noexcept : block_(block), row_(row) {}
+  /// The value of the node. 0 for an absent label, and for a resource that the node does not name.
   template <class T>
   T operator[](Column<T> column) const noexcept {
     return block_[column][row_];
   }
+  /// The node's bit.
   bool operator[](BitColumn column) const noexcept { return (block_[column][row_ >> 6] >> (row_ & 63) & 1u) != 0; }
   /// BERTH_NO_SLOT in a hint about a node that is not in the snapshot.
   Slot slot() const noexcept { return block_.slot(row_); }
@@ -230,6 +244,7 @@ class SetMemo {
   }
 
  private:
+  // known: the line is in use; set: of which set the answer is.
   struct Line {
     Answer answer{};
     std::uint32_t set = 0;

@@ -38,14 +38,16 @@ class DecodedObjects {
   /// Null: the object counts as not there. May throw: then nothing of the batch is taken, and the next refresh begins where this
   /// one did. [any]
   using Decode = std::function<Pointer(const berth_object_v1&)>;
-  using Key = std::pair<std::string, std::string>;  ///< namespace and name
-  using Add = std::function<void(std::string_view)>;
+  using Key = std::pair<std::string, std::string>;    ///< namespace and name
+  using Add = std::function<void(std::string_view)>;  ///< borrowed text, copied by the index
   /// Calls add(text) for each text under which the object is to be found; none: it is not in the index.
   using Keys = std::function<void(const T& object, const Add& add)>;
 
   /// What has happened since some refresh, decoded.
+  /// Made by read(), taken by take(): what lies between needs no lock. Holds the decoded objects.
   class Batch {
    public:
+    /// Nothing has happened.
     bool empty() const noexcept { return changes_.empty(); }
 
    private:
@@ -74,11 +76,13 @@ class DecodedObjects {
   /// Asks the host what is new, and decodes it. Any thread, beside anything but the destructor.
   Batch read() const {
     Batch batch;
+    // No lock is held: what another take() does meanwhile shows when this batch is taken.
     batch.since_ = batch.next_ = seen_.load(std::memory_order_acquire);
     if (batch.since_ != 0 && objects_.epoch(watch_) == batch.since_) return batch;
     batch.next_ = objects_.changes(watch_, batch.since_, [&](auto ns, auto name, const berth_object_v1* now) {
       typename Batch::Change& change = batch.changes_.emplace_back();
       change.key = {std::string(ns), std::string(name)};
+      // The host has forgotten too much: all objects follow.
       change.starts_over = name.empty() && now == nullptr;
       if (now != nullptr) change.now = decode_(*now);
     });
@@ -93,6 +97,7 @@ class DecodedObjects {
     if (batch.since_ != seen_.load(std::memory_order_relaxed)) return false;
     for (typename Batch::Change& change : batch.changes_) {
       if (change.starts_over) {
+        // Indexes first: on_change may look things up.
         for (auto& index : indexes_) index.entries.clear();
         for (const auto& [key, gone] : std::exchange(objects_by_key_, {})) on_change(key, gone, Pointer());
         continue;
@@ -150,6 +155,7 @@ class DecodedObjects {
     }
   };
   using ByKey = std::map<Key, Pointer, Less>;
+  // By text, then by namespace and name, which is the order of visits.
   struct Index {
     Keys keys;
     std::map<std::string, ByKey, std::less<>> entries;
@@ -160,8 +166,10 @@ class DecodedObjects {
   void put(const Key& key, Pointer now, OnChange& on_change) {
     const auto at = objects_by_key_.find(key);
     const Pointer before = at == objects_by_key_.end() ? nullptr : at->second;
+    // It came and went in between, or Decode does not take it.
     if (before == nullptr && now == nullptr) return;
     for (Index& index : indexes_) {
+      // Out of the index where it was, into it where it is now.
       if (before != nullptr)
         index.keys(*before, [&](std::string_view text) {
           const auto entry = index.entries.find(text);
@@ -182,7 +190,8 @@ class DecodedObjects {
   const Objects objects_;
   const std::uint32_t watch_;
   const Decode decode_;
-  std::atomic<std::uint64_t> seen_{0};
+  std::atomic<std::uint64_t> seen_{0};  ///< what changes() returned for the last batch taken
+  // Guarded by the caller, as the indexes are; read() touches neither.
   ByKey objects_by_key_;
   std::vector<Index> indexes_;
 };

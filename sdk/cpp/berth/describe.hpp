@@ -3,6 +3,10 @@
 ///
 /// A point is offered when the class has a member of its name. A member with the right name and a wrong signature does
 /// not compile; the message shows the signature that is expected.
+///
+/// Place:    what BERTH_PLUGINS returns from the entry symbol. Lifetime: static, constant; the loader may read it at any time.
+/// Threads:  none: all of it is done by the compiler. Errors: static_assert, with what to write instead.
+/// Source:   abi/host.h: berth_library_v1, berth_plugin_v1, berth_point_v1. The note (note.hpp) is made from the same classes.
 #pragma once
 #include <berth/entries.hpp>
 #include <berth/minors.hpp>
@@ -11,6 +15,7 @@ namespace berth {
 inline namespace sdk {
 namespace detail {
 
+/// The points of one policy. 11 are all there are; add() beyond that does not compile.
 struct PointList {
   berth_point_v1 items[11] = {};
   std::uint32_t count = 0;
@@ -20,6 +25,7 @@ struct PointList {
   }
 };
 
+/// In the order of an attempt, each with its ops table of entries.hpp.
 template <class P>
 constexpr PointList points_of() {
   PointList list;
@@ -39,7 +45,8 @@ constexpr PointList points_of() {
 template <class P>
 inline constexpr PointList k_points = points_of<P>();
 
-/// The table of the ABI starts with an unused entry; the class lists its reasons from 1.
+/// The table of the ABI starts with an unused entry; the class lists its reasons from 1. Reason n of a Rejection is
+/// entry n.
 template <class P>
 constexpr auto reasons_of() {
   if constexpr (Has_reasons<P>) {
@@ -54,13 +61,16 @@ constexpr auto reasons_of() {
 template <class P>
 inline constexpr auto k_reasons = reasons_of<P>();
 
+// A member of any type.
 template <class P>
 concept Has_minor_required = requires {
   P::minor_required;
 };
 
-/// `static constexpr berth::Minor minor_required` raises it, for what only the author knows: a column that is asked for in the
-/// constructor under no condition, say. It never lowers it.
+/// The oldest host minor that has all the class declares: points, services, interests, flags. Tables of minors.hpp.
+///
+/// `static constexpr berth::Minor minor_required` raises it, for what only the author knows: a column that is asked
+/// for in the constructor under no condition, say. It never lowers it.
 template <class P>
 constexpr Minor minor_required_of() {
   Minor minor = 1;
@@ -85,11 +95,14 @@ constexpr Minor minor_required_of() {
   return minor;
 }
 
+/// Of a library: the greatest of its policies, since a file is loaded or refused as one.
 template <class... P>
 constexpr Minor minor_required_of_all() {
   return std::max({minor_required_of<P>()...});
 }
 
+/// The descriptor of one policy. Borrows the static members of P. What is wrong with the class as a whole is said
+/// here.
 template <class P>
 constexpr berth_plugin_v1 describe() {
   static_assert(Has_identity<P>,
@@ -116,6 +129,7 @@ constexpr berth_plugin_v1 describe() {
   plugin.destroy = &destroy<P>;
   return plugin;
 }
+/// The static data that the entry's pointers lead to, one per class and list of classes.
 template <class P>
 inline constexpr berth_plugin_v1 k_plugin = describe<P>();
 

@@ -45,6 +45,8 @@ struct Domains {
   /// Domains of the 64 rows of a word: the table itself where rows are slots in order, else copied into `gathered`. 0
   /// for rows that are no nodes. Lives as long as both the table and `gathered`.
   const std::uint32_t* rows(const Block& block, std::uint32_t word, std::uint32_t (&gathered)[64]) const noexcept {
+    // Whole words of slots in order are read where they lie; a gathered block, or one at the end of the table, is
+    // not.
     const std::size_t first = std::size_t{block.first_slot()} + std::size_t{64} * word;
     if (block.contiguous() && first + 64 <= of.size()) return of.data() + first;
     for (std::uint32_t i = 0; i < 64; ++i)
@@ -63,6 +65,7 @@ class DomainCache {
   /// unchanged column costs nothing; 0: not known.
   Table get(const Cycle& cycle, Id key, const Id* column, std::uint64_t facts = 0) {
     const auto nodes = cycle.nodes();
+    // Tables are padded, so that 64 rows can be read at once.
     const std::size_t slots = nodes.size() * 64;
     ++clock_;
     Entry* entry = nullptr;
@@ -70,8 +73,10 @@ class DomainCache {
       if (e.key == key) entry = &e;
     if (entry == nullptr) entry = &make_room(key);
     entry->used = clock_;
+    // Nothing has changed that a column of labels could show.
     if (facts != 0 && entry->facts == facts && entry->table) return entry->table;
     entry->facts = facts;
+    // Another number of facts may still leave this label as it was: the table, and what was counted with it, stays.
     const bool same = entry->table && entry->slots == cycle.slot_count() && entry->nodes.size() == nodes.size() &&
                       std::equal(nodes.begin(), nodes.end(), entry->nodes.begin()) &&
                       std::memcmp(entry->column.data(), column, cycle.slot_count() * sizeof(Id)) == 0;
@@ -105,6 +110,7 @@ class DomainCache {
       entries_.back().key = key;
       return entries_.back();
     }
+    // A policy that meets more keys than that makes tables again and again, and holds no more memory.
     Entry& oldest = *std::min_element(entries_.begin(), entries_.end(),
                                       [](const Entry& a, const Entry& b) { return a.used < b.used; });
     oldest = Entry{};
@@ -119,6 +125,7 @@ class DomainCache {
     table->nodes.assign(nodes.size(), 0);
     table->values.assign(1, 0);
     table->number = detail::next_number();
+    // Ids are dense enough for an array; the array grows with the highest id that was met.
     Id highest = 0;
     for (const Id value : column) highest = std::max(highest, value);
     // By value id. A stamp in the upper half spares clearing it for every table.
@@ -144,10 +151,10 @@ class DomainCache {
     return table;
   }
 
-  std::vector<Entry> entries_;
-  std::vector<std::uint64_t> number_of_;
-  std::uint64_t stamp_ = 0;  // one per rebuilt table
-  std::uint64_t clock_ = 0;
+  std::vector<Entry> entries_;            ///< at most k_tables_max
+  std::vector<std::uint64_t> number_of_;  ///< by value id: stamp and domain
+  std::uint64_t stamp_ = 0;               // one per rebuilt table
+  std::uint64_t clock_ = 0;               ///< counts calls of get()
 };
 
 }  // namespace sdk

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The C functions of each extension point for a policy class, and their ops tables.
 ///
-/// Every function is noexcept and ends at the exception barrier.
+/// Place:    behind the points' headers: an author reads those. Everything here is detail and may change with any SDK.
+/// Shapes:   per point one C function for each member of P, make_…_ops() that checks the signatures, and the table that it makes.
+/// Threads:  as the tag of the C function says; each calls one member of P and nothing else.
+/// Errors:   every function is noexcept and ends at the exception barrier: BERTH_ERROR with what() as the note's text, and BAD_ARGS
+///           and TOO_OLD from create() alone. A member with a wrong signature is a static_assert that shows the right one.
+/// Lifetime: tables are static constants; arguments are wrapped for the call and never kept.
+/// Source:   sdk/include/berth/ext, one header per point.
 #pragma once
 #include <berth/kept_counts.hpp>
 #include <berth/offers.hpp>
@@ -12,6 +18,7 @@ namespace detail {
 
 // --- load ---------------------------------------------------------------------------------------------------------
 
+/// Makes the Instance that `self` is from here on. Nothing is left behind when P's constructor throws.
 template <class P>
 berth_code create(const berth_host_v1* host, const berth_binder_v1* binder, berth_str args, void** self,
                   berth_note_v1* note) noexcept {
@@ -21,6 +28,7 @@ berth_code create(const berth_host_v1* host, const berth_binder_v1* binder, bert
     return static_cast<berth_code>(BERTH_OK);
   });
 }
+/// The policy's destructor must not throw.
 template <class P>
 void destroy(void* self) noexcept {
   delete static_cast<Instance<P>*>(self);
@@ -28,6 +36,7 @@ void destroy(void* self) noexcept {
 
 // --- queue --------------------------------------------------------------------------------------------------------
 
+/// key is const: it is asked under the queue's lock.
 template <class P>
 berth_code queue_key(void* self, const berth_queue_pod_v1* pod, std::uint64_t* key, berth_note_v1* note) noexcept {
   return guarded_call(note, [&] {
@@ -36,6 +45,7 @@ berth_code queue_key(void* self, const berth_queue_pod_v1* pod, std::uint64_t* k
     return static_cast<berth_code>(BERTH_OK);
   });
 }
+/// What less throws is logged, and counts as "not before".
 template <class P>
 std::int32_t queue_less(void* self, const berth_queue_pod_v1* a, const berth_queue_pod_v1* b) noexcept {
   std::int32_t before = 0;
@@ -79,6 +89,7 @@ inline constexpr berth_queue_ops_v1 k_queue_ops = make_queue_ops<P>();
 
 // --- prepare ------------------------------------------------------------------------------------------------------
 
+/// PreFilter and PreScore carry the state's slot: what the policy makes there is freed by state_free.
 template <class P>
 berth_code pre_filter(void* self, berth_cycle_v1* cycle, berth_prepare_out_v1* out, berth_note_v1* note) noexcept {
   return guarded_call(note, [&] {
@@ -94,6 +105,7 @@ berth_code pre_score(void* self, berth_cycle_v1* cycle, const berth_slot* nodes,
     return finish(policy_of<P>(self).pre_score(Cycle(cycle), point), note);
   });
 }
+/// By State's copy constructor, for what-ifs.
 template <class P>
 berth_code state_clone(void*, const void* from, void** to, berth_note_v1* note) noexcept {
   return guarded_call(note, [&] {
@@ -160,6 +172,7 @@ inline constexpr berth_prepare_ops_v1 k_prepare_ops = make_prepare_ops<P>();
 
 // --- filter -------------------------------------------------------------------------------------------------------
 
+/// What a filter by Mask rejects with: P::rejection, else the first reason.
 template <class P>
 constexpr Rejection rejection_of() {
   if constexpr (Has_rejection<P>) {
@@ -168,6 +181,7 @@ constexpr Rejection rejection_of() {
     return Rejection{1, false};
   }
 }
+/// The three forms of filter.hpp. By Mask, words without candidates are left out; by Row, each candidate is asked.
 template <class P>
 berth_code filter(void* self, const berth_cycle_v1* raw_cycle, const berth_node_block_v1* raw_block,
                   berth_filter_out_v1* out, berth_note_v1* note) noexcept {
@@ -189,6 +203,7 @@ berth_code filter(void* self, const berth_cycle_v1* raw_cycle, const berth_node_
     return static_cast<berth_code>(BERTH_OK);
   });
 }
+/// Asked once, after create(). The member is noexcept.
 template <class P>
 std::uint64_t filter_budget_ns(void* self) noexcept {
   return policy_of<P>(self).filter_budget_ns();
@@ -231,6 +246,7 @@ inline constexpr berth_filter_ops_v1 k_filter_ops = make_filter_ops<P>();
 
 // --- score --------------------------------------------------------------------------------------------------------
 
+/// Raw scores; candidates only where the policy scores row by row.
 template <class P>
 berth_code score(void* self, const berth_cycle_v1* raw_cycle, const berth_node_block_v1* raw_block, std::int64_t* raw,
                  berth_note_v1* note) noexcept {
@@ -246,6 +262,7 @@ berth_code score(void* self, const berth_cycle_v1* raw_cycle, const berth_node_b
     return static_cast<berth_code>(BERTH_OK);
   });
 }
+/// Of Normalize::custom: all feasible nodes at once, in place.
 template <class P>
 berth_code normalize(void* self, const berth_cycle_v1* cycle, const berth_slot* nodes, std::int64_t* scores,
                      std::uint32_t count, berth_note_v1* note) noexcept {
@@ -421,6 +438,7 @@ inline constexpr berth_bind_ops_v1 k_bind_ops = make_bind_ops<P>();
 
 // --- requeue ------------------------------------------------------------------------------------------------------
 
+/// One call for many pods; the policy is asked about each. When it throws, the host queues all of them.
 template <class P>
 berth_code hint(void* self, const berth_event_v1* raw_event, const berth_pod_v1* const* pods, std::uint32_t count,
                 std::uint64_t* queue, berth_note_v1* note) noexcept {
@@ -454,6 +472,7 @@ inline constexpr berth_requeue_ops_v1 k_requeue_ops = make_requeue_ops<P>();
 
 // --- groups -------------------------------------------------------------------------------------------------------
 
+/// The name is borrowed: from the pod, or static.
 template <class P>
 berth_code group_of(void* self, const berth_pod_v1* pod, berth_str* name, berth_note_v1* note) noexcept {
   return guarded_call(note, [&] {
@@ -501,6 +520,7 @@ berth_code filter_groups(void* self, const berth_cycle_v1* cycle, const berth_do
     return static_cast<berth_code>(BERTH_OK);
   });
 }
+/// nothing is OK with *scores = 0, impossible is SKIP.
 template <class P>
 berth_code score_columns(void* self, berth_cycle_v1* cycle, const berth_domain_columns_v0* out, std::uint32_t* scores,
                          berth_note_v1* note) noexcept {

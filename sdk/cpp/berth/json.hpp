@@ -3,6 +3,8 @@
 ///
 /// Limits: 64 levels. Of a key that occurs twice, [] finds the last value. Strings are UTF-8; \u escapes are decoded, a
 /// lone surrogate becomes U+FFFD. Failure: JsonError (a BadArgs, so that a constructor may let it through).
+/// Threads: any: a value. Ownership: a Json owns its text; references, spans and views that it gives live as long as it does.
+/// Source:  RFC 8259. The host has judged args as JSON before; fields of type BERTH_FIELD_JSON are canonical.
 #pragma once
 #include <berth/types.hpp>
 
@@ -13,18 +15,23 @@
 namespace berth {
 inline namespace sdk {
 
+/// Text that is no JSON, with the byte at which that shows, or a value that is not what was asked for, with the name
+/// it was given.
 struct JsonError : BadArgs {
   using BadArgs::BadArgs;
 };
 
+/// One value of any type. A default-constructed one is null.
 class Json {
  public:
   enum class Type { null, boolean, number, string, array, object };
-  using Members = std::vector<std::pair<std::string, Json>>;
+  using Members = std::vector<std::pair<std::string, Json>>;  ///< in the order of the text, repetitions included
 
   Json() = default;
+  /// The whole text is one value, with spaces around it. Throws JsonError.
   static Json parse(std::string_view text);
 
+  /// type() of the static null that [] answers with is null, too: contains() tells the two apart.
   Type type() const noexcept { return type_; }
   bool is_null() const noexcept { return type_ == Type::null; }
   bool is_object() const noexcept { return type_ == Type::object; }
@@ -33,12 +40,14 @@ class Json {
   bool is_number() const noexcept { return type_ == Type::number; }
   bool is_bool() const noexcept { return type_ == Type::boolean; }
 
-  /// The member, or a null value when this is no object or has no such member.
+  /// The member, or a null value when this is no object or has no such member. The last of several; looks at each in
+  /// turn.
   const Json& operator[](std::string_view key) const noexcept {
     for (auto member = members_.rbegin(); member != members_.rend(); ++member)
       if (member->first == key) return member->second;
     return null_value();
   }
+  /// True for a member that is null.
   bool contains(std::string_view key) const noexcept { return &(*this)[key] != &null_value(); }
   /// Empty for anything but an array.
   const std::vector<Json>& items() const noexcept { return items_; }
@@ -46,8 +55,12 @@ class Json {
   const Members& members() const noexcept { return members_; }
 
   // Typed reading. `what` names the value in the message.
+  // Typed reading. `what` names the value in the message of the JsonError that another type brings.
+  /// Escapes are decoded.
   const std::string& string(std::string_view what) const { return need(Type::string, what, "a string"), text_; }
   bool boolean(std::string_view what) const { return need(Type::boolean, what, "a boolean"), text_ == "true"; }
+  /// Whole numbers without fraction and exponent, as written: 1e3 and 1.0 are refused, and so is what needs more than
+  /// 64 bits.
   std::int64_t integer(std::string_view what) const {
     need(Type::number, what, "a number");
     std::int64_t value = 0;
@@ -57,6 +70,7 @@ class Json {
     }
     return value;
   }
+  /// Of a number beyond what a double holds: 0.
   double number(std::string_view what) const {
     need(Type::number, what, "a number");
     double value = 0;
@@ -64,6 +78,7 @@ class Json {
     return value;
   }
   // With a default for null or absent values.
+  // With a default for null or absent values. Another type is an error nevertheless.
   std::int64_t integer_or(std::string_view what, std::int64_t otherwise) const {
     return is_null() ? otherwise : integer(what);
   }
@@ -71,22 +86,25 @@ class Json {
   std::string string_or(std::string_view what, std::string_view otherwise) const {
     return is_null() ? std::string(otherwise) : string(what);
   }
-  /// Elements of an array; empty when null.
+  /// Elements of an array; empty when null. Throws JsonError for anything else.
   const std::vector<Json>& array(std::string_view what) const {
     if (!is_null()) need(Type::array, what, "an array");
     return items_;
   }
+  /// This value, an object or null. Throws JsonError for anything else.
   const Json& object(std::string_view what) const {
     if (!is_null()) need(Type::object, what, "an object");
     return *this;
   }
-  /// A number as it was written.
+  /// A number as it was written; empty for anything but a number.
   std::string_view number_text() const noexcept {
     return type_ == Type::number ? std::string_view(text_) : std::string_view();
   }
 
  private:
+  // Below: how text is read.
   class Reader;
+  /// One for the process, for members that are not there.
   static const Json& null_value() noexcept {
     static const Json null;
     return null;
@@ -101,10 +119,12 @@ class Json {
   Members members_;
 };
 
+/// Recursive descent over a borrowed text. fail() names the byte.
 class Json::Reader {
  public:
   explicit Reader(std::string_view text) noexcept : text_(text) {}
 
+  /// One value and nothing after it.
   Json document() {
     Json value = read_value(0);
     skip_space();
@@ -118,6 +138,7 @@ class Json::Reader {
   [[noreturn]] void fail(const char* what) const {
     throw JsonError(std::string("invalid JSON at byte ") + std::to_string(at_) + ": " + what);
   }
+  /// NUL at the end of the text, which is part of no value.
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void skip_space() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
@@ -134,6 +155,7 @@ class Json::Reader {
     return ++at_, true;
   }
 
+  /// `depth` counts the arrays and objects around the value.
   Json read_value(int depth) {
     if (depth > k_max_depth) fail("nested too deeply");
     skip_space();
@@ -160,6 +182,7 @@ class Json::Reader {
     value.text_ = std::move(text);
     return value;
   }
+  /// true, false or null; what follows is judged by the caller.
   Json read_word(std::string_view word, Type type) {
     if (text_.substr(at_, word.size()) != word) fail("unknown word");
     at_ += word.size();
@@ -194,6 +217,7 @@ class Json::Reader {
     while (peek() >= '0' && peek() <= '9') ++at_;
     return at_ - first;
   }
+  /// Checks the grammar and keeps the text: its meaning is asked for later.
   Json read_number() {
     const std::size_t first = at_;
     if (peek() == '-') ++at_;
@@ -209,6 +233,7 @@ class Json::Reader {
     }
     return make(Type::number, std::string(text_.substr(first, at_ - first)));
   }
+  /// From the opening quote. UTF-8 is not checked; control characters are refused.
   std::string read_string() {
     std::string out;
     ++at_;
@@ -224,6 +249,7 @@ class Json::Reader {
       }
     }
   }
+  /// Four digits.
   std::uint32_t read_hex() {
     if (text_.size() - at_ < 4) fail("short \\u escape");
     std::uint32_t value = 0;
@@ -232,6 +258,7 @@ class Json::Reader {
     at_ += 4;
     return value;
   }
+  /// After the backslash. Two surrogates in the right order are one character.
   void read_escape(std::string& out) {
     if (at_ >= text_.size()) fail("unterminated string");
     switch (const char c = text_[at_++]) {
@@ -274,6 +301,7 @@ class Json::Reader {
     if (code >= 0xd800 && code < 0xe000) code = 0xfffd;
     append_utf8(out, code);
   }
+  /// One to four bytes. Requires: code is no surrogate.
   static void append_utf8(std::string& out, std::uint32_t code) {
     if (code < 0x80) {
       out.push_back(static_cast<char>(code));

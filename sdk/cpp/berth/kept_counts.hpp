@@ -9,6 +9,8 @@
 /// Units:   bytes() are what the elements take, about.
 /// Threads: [cycle], all of it. What filters of an attempt read stays as it is until the next pod of the class.
 /// Source:  berth/ext/pod_index.h and draft/domains.h, of ABI 0.6. Where the host counts no changes of pods PodJournal never holds.
+/// Errors:  std::bad_alloc, and what a policy's function throws; after either the sums are counted again. Failure where the host
+///          refuses a column.
 #pragma once
 #include <berth/ext/draft/domains.h>
 #include <berth/domains.hpp>
@@ -26,20 +28,25 @@
 namespace berth {
 inline namespace sdk {
 
+/// One count per domain, with a journal of the domains that changed. Owns the counts, shares the table of domains.
 class DomainValues {
  public:
   DomainValues() = default;
+  /// All 0. A new version, so that the host reads every value.
   explicit DomainValues(DomainCache::Table table)
       : table_(std::move(table)), values_(table_->size(), 0), version_(detail::next_number()) {}
 
+  /// What the domains are of. When the cache gives another table, values are made again for it.
   const DomainCache::Table& table() const noexcept { return table_; }
   /// By domain; [0] stays 0.
   const std::vector<std::int64_t>& values() const noexcept { return values_; }
+  /// Requires: domain < table()->size().
   std::int64_t operator[](std::size_t domain) const noexcept { return values_[domain]; }
   /// Domains whose value is not 0.
   std::int64_t pairs() const noexcept { return pairs_; }
 
-  /// Requires: domain != 0.
+  /// Changes one value. Requires: domain != 0. The last 4,096 changes at least are remembered once begin_log() was
+  /// called.
   void add(std::uint32_t domain, std::int64_t by) {
     if (by == 0) return;
     std::int64_t& value = values_[domain];
@@ -55,7 +62,10 @@ class DomainValues {
 
   /// Up to that many domains are told apart by default (BERTH_DOMAIN_TELL_APART).
   static constexpr std::size_t k_few = 32;
+  /// Whether add() of DomainColumnList tells domains apart: each is a group of its own then, so a change of a value
+  /// moves no node.
   bool is_few() const noexcept { return values_.size() <= k_few + 1; }
+  /// The column as the ABI has it (draft/domains.h). Borrows: good until the next add(), or the end of this object.
   berth_domain_column_v0 column(bool told_apart) const noexcept {
     berth_domain_column_v0 out{};
     out.struct_size = sizeof out;
@@ -70,6 +80,7 @@ class DomainValues {
     out.changed_count = static_cast<std::uint32_t>(changed_.size());
     return out;
   }
+  /// Of values and journal; the table is the cache's.
   std::size_t bytes() const noexcept {
     return values_.capacity() * sizeof(std::int64_t) + changed_.capacity() * sizeof(std::uint32_t);
   }
@@ -85,10 +96,13 @@ class DomainValues {
   bool logs_ = false;
 };
 
-/// Where a policy names its columns, in filter_columns and score_columns.
+/// Where a policy names its columns, in filter_columns and score_columns. Lives for the call; the host copies the
+/// column, not the arrays, which stay as they are until the next pod of the class. Of all policies of a profile 16
+/// columns are taken together.
 class DomainColumnList {
  public:
   explicit DomainColumnList(const berth_domain_columns_v0* raw) noexcept : raw_(raw) {}
+  /// Throws Failure for one that is no column, or one too many: the host then asks node by node.
   void add(const berth_domain_column_v0& column) const {
     if (raw_->add(raw_->ctx, &column) != BERTH_OK) throw Failure("a column by domain that the host does not take");
   }
@@ -98,15 +112,19 @@ class DomainColumnList {
   const berth_domain_columns_v0* raw_;
 };
 
-/// Groups of nodes that are alike in the columns that the policy named, in that order.
+/// Groups of nodes that are alike in the columns that the policy named, in that order. Borrowed for the call.
 class DomainGroups {
  public:
   explicit DomainGroups(const berth_domain_groups_v0* raw) noexcept : raw_(raw) {}
+  /// Groups are 0 .. size() - 1.
   std::uint32_t size() const noexcept { return raw_->count; }
+  /// Columns that this policy named for the point.
   std::uint32_t column_count() const noexcept { return raw_->column_count; }
+  /// Nodes in the group, > 0; when scores are asked for, all of them feasible.
   std::uint32_t nodes(std::uint32_t group) const noexcept { return raw_->nodes[group]; }
+  /// What every node of the group has in the column; 0 where they are in no domain.
   std::int64_t value(std::uint32_t column, std::uint32_t group) const noexcept { return raw_->values[column][group]; }
-  /// 0: in none.
+  /// 0: in none. Else the domain where the column tells domains apart, and 1 where it does not.
   std::uint32_t domain(std::uint32_t column, std::uint32_t group) const noexcept {
     return raw_->domains[column][group];
   }
@@ -115,10 +133,11 @@ class DomainGroups {
   const berth_domain_groups_v0* raw_;
 };
 
-/// Argument of filter_groups.
+/// Argument of filter_groups. Every group passes until it is rejected. [worker]
 class FilterGroups : public DomainGroups {
  public:
   FilterGroups(const berth_domain_groups_v0* raw, std::uint64_t* pass) noexcept : DomainGroups(raw), pass_(pass) {}
+  /// As filter would reject each node of the group. Requires: group < size().
   void reject(std::uint32_t group) noexcept { pass_[group >> 6] &= ~(std::uint64_t{1} << (group & 63)); }
 
  private:
@@ -132,36 +151,41 @@ enum class ByDomain {
   impossible  // node by node, this time
 };
 
+/// A cache of what the selectors of a policy say about shapes of pods, by shape and incarnation. PodJournal owns one.
 class ShapeShares {
  public:
+  /// A pod of the shape adds weight to the sum of that number; what a number means is the policy's.
   struct Share {
     std::uint32_t sum;
     std::int32_t weight;
   };
+  /// All shapes are unknown.
   void clear() noexcept {
     shapes_.clear();
     shares_.clear();
   }
-  /// The shares of a shape follow, by add().
+  /// The shares of a shape follow, by add(); an earlier incarnation of that id is forgotten.
   void begin(std::uint32_t shape, std::uint64_t incarnation) {
     if (shape >= shapes_.size()) shapes_.resize(std::size_t{shape} + 1);
     shapes_[shape] = {incarnation, static_cast<std::uint32_t>(shares_.size()), 0};
     last_ = shape;
   }
+  /// Requires: begin().
   void add(std::uint32_t sum, std::int32_t weight) {
     shares_.push_back({sum, weight});
     ++shapes_[last_].count;
   }
-  /// Absent: that incarnation is not known.
+  /// Absent: that incarnation is not known. Empty: it adds to nothing. Good until the next begin(), add() or clear().
   std::optional<std::span<const Share>> find(std::uint32_t shape, std::uint64_t incarnation) const noexcept {
     if (shape >= shapes_.size() || shapes_[shape].incarnation != incarnation) return std::nullopt;
     return std::span<const Share>(shares_).subspan(shapes_[shape].first, shapes_[shape].count);
   }
-  /// What shapes that are gone have left behind takes more than the rest.
+  /// What shapes that are gone have left behind takes more than the rest: count again.
   bool is_worn() const noexcept { return shares_.size() > 8 * shapes_.size() + 4096; }
   std::size_t bytes() const noexcept { return shapes_.capacity() * sizeof(Known) + shares_.capacity() * sizeof(Share); }
 
  private:
+  // first, count: where in shares_ its own are.
   struct Known {
     std::uint64_t incarnation = 0;
     std::uint32_t first = 0, count = 0;
@@ -171,11 +195,12 @@ class ShapeShares {
   std::uint32_t last_ = 0;
 };
 
+/// A place in the host's journal of pods, and the shares of the shapes in it. One per set of sums.
 class PodJournal {
  public:
-  /// describe(shape) -> bool calls shares.begin() and add(); false: the sums cannot hold what the shape adds.
-  /// apply(share, slot, pods) adds.
-  /// Counts all pods of the shapes that each(visit) visits.
+  /// Counts all pods of the shapes that each(visit) visits: the sums are 0 before. describe(shares, shape) -> bool
+  /// calls shares.begin() and add(); false: the sums cannot hold what the shape adds. apply(share, slot, pods) adds
+  /// pods times its weight.
   template <class Each, class Describe, class Apply>
   void count(const PodIndex& index, const Cycle& cycle, Each&& each, Describe&& describe, Apply&& apply) {
     shares_.clear();
@@ -188,7 +213,9 @@ class PodJournal {
           apply(share, node.slot, std::int64_t{node.count});
     });
   }
-  /// False: count again.
+  /// Adds what has come and gone since the last count() or follow(); `pods` of apply is below 0 for what went. False:
+  /// the host has forgotten some of it, or cannot tell, or a shape does not fit. The sums may have changed in part:
+  /// count again.
   template <class Describe, class Apply>
   bool follow(const PodIndex& index, const Cycle& cycle, Describe&& describe, Apply&& apply) {
     if (!position_ || shares_.is_worn()) return false;
@@ -212,6 +239,7 @@ class PodJournal {
     position_ = holds ? end : std::nullopt;
     return holds;
   }
+  /// Of the shares.
   std::size_t bytes() const noexcept { return shares_.bytes(); }
 
  private:
@@ -219,13 +247,15 @@ class PodJournal {
   std::optional<std::uint64_t> position_;
 };
 
-/// One T for each class of pods, those used last. Bounded by `bytes_max`, and by less in a small cluster.
+/// One T for each class of pods, those used last. Bounded by `bytes_max`, and by less in a small cluster: 2 KiB per
+/// slot, but 256 KiB at least. T is default-constructed. The last one found is kept whatever it takes.
 template <class T>
 class KeptByClass {
  public:
   explicit KeptByClass(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// The class's own, made when it is new; null where the pod is of no class. Good until the next call.
+  /// The class's own, made when it is new; null where the pod is of no class. Good until the next find() or settle().
+  /// settle() follows.
   T* find(const Cycle& cycle) {
     const std::uint64_t pod_class = cycle.pod_class();
     if (pod_class == 0) return nullptr;
@@ -240,7 +270,7 @@ class KeptByClass {
     }
     return &by_use_.front().value;
   }
-  /// The one that was found last takes so much now.
+  /// The one that was found last takes so much now. Drops those that were not used for longest until the rest fits.
   void settle(std::size_t bytes) {
     bytes_ += bytes + k_upkeep_bytes - by_use_.front().bytes;
     by_use_.front().bytes = bytes + k_upkeep_bytes;
@@ -250,6 +280,7 @@ class KeptByClass {
       by_use_.pop_back();
     }
   }
+  /// Of all that are kept, with their upkeep: for a metric.
   std::size_t bytes() const noexcept { return bytes_; }
 
  private:

@@ -24,7 +24,9 @@ class Mask {
  public:
   /// No row.
   constexpr Mask() noexcept = default;
+  /// From a word of a bitmap by row, such as Block::candidates(word).
   constexpr explicit Mask(std::uint64_t bits) noexcept : bits_(bits) {}
+  /// All 64 rows, pad rows included.
   static constexpr Mask all() noexcept { return Mask(~std::uint64_t{0}); }
   static constexpr Mask none() noexcept { return Mask(0); }
   /// All rows or none, for what does not depend on the node.
@@ -32,6 +34,7 @@ class Mask {
 
   /// For loops of one's own: each_bit(mask.bits(), …).
   constexpr std::uint64_t bits() const noexcept { return bits_; }
+  /// Whether any of the 64 rows is in it: a loop over words leaves empty ones out by this.
   constexpr bool any() const noexcept { return bits_ != 0; }
   /// Requires: row < 64.
   constexpr bool operator[](unsigned row) const noexcept { return (bits_ >> row & 1u) != 0; }
@@ -51,6 +54,7 @@ class Mask {
   friend constexpr Mask operator!(Mask a) noexcept { return Mask(~a.bits_); }
   /// Of all 64 rows at once, a bool; Lane's == gives a Mask.
   friend constexpr bool operator==(Mask a, Mask b) noexcept { return a.bits_ == b.bits_; }
+  // Without a new name, for masks that are narrowed or widened step by step.
   constexpr Mask& operator&=(Mask b) noexcept { return bits_ &= b.bits_, *this; }
   constexpr Mask& operator|=(Mask b) noexcept { return bits_ |= b.bits_, *this; }
 
@@ -58,7 +62,7 @@ class Mask {
   std::uint64_t bits_ = 0;
 };
 
-/// Calls visit(row) for each set bit, lowest first.
+/// Calls visit(row) for each set bit, lowest first. What visit throws goes through.
 template <class Visit>
 constexpr void each_bit(std::uint64_t bits, Visit&& visit) {
   for (; bits != 0; bits &= bits - 1) visit(static_cast<std::uint32_t>(std::countr_zero(bits)));

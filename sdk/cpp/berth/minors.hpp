@@ -18,6 +18,7 @@ using Minor = std::uint16_t;
 
 /// BERTH_COL_*. What Setup::column() names when the host does not have it.
 constexpr Minor minor_of_column(std::uint32_t kind) noexcept {
+  // Listed is what came in between: all others came with 0.1 or with this header's minor.
   switch (kind) {
     case BERTH_COL_VOLUME_SET:
       return 2;
@@ -32,7 +33,9 @@ constexpr Minor minor_of_column(std::uint32_t kind) noexcept {
 
 /// Of all BERTH_POD_* bits together: the newest of them decides. 1 for none.
 constexpr Minor minor_of_pod_groups(std::uint64_t groups) noexcept {
+  // Bits up to GROUP were there at first, and JSON, which stands apart.
   constexpr std::uint64_t k_first = ((std::uint64_t{BERTH_POD_GROUP} << 1) - 1) | BERTH_POD_JSON;
+  // Of 0.2.
   constexpr std::uint64_t k_second = BERTH_POD_STORAGE | BERTH_POD_RESOURCE_CLAIMS;
   if ((groups & ~(k_first | k_second | BERTH_POD_CONTAINERS | BERTH_POD_CLAIMS)) != 0) return BERTH_ABI_MINOR;
   if ((groups & BERTH_POD_CLAIMS) != 0) return 5;
@@ -41,10 +44,12 @@ constexpr Minor minor_of_pod_groups(std::uint64_t groups) noexcept {
 }
 
 /// BERTH_DEP_*, of Identity::deps, filter_deps or score_deps. "Everything" is known to every host.
+/// A bit that is not known is refused by the host, so it requires this header's minor.
 constexpr Minor minor_of_deps(std::uint32_t deps) noexcept {
   return deps == BERTH_DEP_EVERYTHING || deps <= (BERTH_DEP_EXTERNAL << 1) - 1 ? 1 : BERTH_ABI_MINOR;
 }
 /// BERTH_FILTER_*.
+/// Likewise.
 constexpr Minor minor_of_filter_flags(std::uint32_t flags) noexcept {
   return (flags & ~std::uint32_t{BERTH_FILTER_RECORDS}) == 0 ? 1 : BERTH_ABI_MINOR;
 }
@@ -60,6 +65,7 @@ constexpr Minor minor_of_kind(std::uint32_t kind) noexcept { return kind >= BERT
 /// Of an extension point or a service: "berth.filter/1".
 constexpr Minor minor_of_id(std::string_view id) noexcept {
   // Linear: about 40 ids, at compile time for the most part.
+  // Those that came as drafts count from the minor that made them permanent.
   struct Since {
     std::string_view id;
     Minor minor;

@@ -32,6 +32,7 @@ inline bool is_name_part(std::string_view text) {
 /// IsDNS1123Subdomain.
 inline bool is_subdomain(std::string_view text) {
   const auto lower = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  // Part by part; an empty one, as of two dots, is none.
   while (true) {
     const std::size_t dot = text.find('.');
     const std::string_view part = text.substr(0, dot);
@@ -46,6 +47,7 @@ inline bool is_subdomain(std::string_view text) {
 inline constexpr std::string_view k_name_rule =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
     "(e.g. 'MyName',  or 'my.name',  or '123-abc'";
+// As it stands in the sentences, for people; what is checked is is_name_part().
 inline constexpr std::string_view k_name_regex = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 
 }  // namespace detail
@@ -55,15 +57,19 @@ inline constexpr std::string_view k_name_regex = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[
 /// upstream's order. Source: IsQualifiedName.
 inline std::vector<std::string> qualified_name_problems(std::string_view name) {
   std::vector<std::string> problems;
+  // The tail of three sentences.
   const std::string regex = std::string(", regex used for validation is '") + std::string(detail::k_name_regex) + "')";
   std::string_view part = name;
+  // Without a slash the whole name is the name part.
   if (const std::size_t slash = name.find('/'); slash != name.npos) {
     const std::string_view prefix = name.substr(0, slash);
     part = name.substr(slash + 1);
+    // Upstream says this one alone, and nothing of the parts.
     if (part.find('/') != part.npos) {
       return {"a qualified name " + std::string(detail::k_name_rule) + regex +
               " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
     }
+    // An empty prefix has no further problems.
     if (prefix.empty()) {
       problems.push_back("prefix part must be non-empty");
     } else {
@@ -77,6 +83,7 @@ inline std::vector<std::string> qualified_name_problems(std::string_view name) {
       }
     }
   }
+  // All that apply: an empty name breaks two rules, and is told so.
   if (part.empty()) problems.push_back("name part must be non-empty");
   if (part.size() > 63) problems.push_back("name part must be no more than 63 bytes");
   if (!detail::is_name_part(part)) problems.push_back("name part " + std::string(detail::k_name_rule) + regex);
@@ -87,6 +94,7 @@ inline std::vector<std::string> qualified_name_problems(std::string_view name) {
 /// per problem. Source: IsValidLabelValue.
 inline std::vector<std::string> label_value_problems(std::string_view value) {
   std::vector<std::string> problems;
+  // Length and letters are two rules.
   if (value.size() > 63) problems.push_back("must be no more than 63 bytes");
   if (!value.empty() && !detail::is_name_part(value)) {
     problems.push_back(

@@ -37,9 +37,10 @@ struct ObjectAnswer {
 /// call. The functions throw std::bad_alloc only.
 class ObjectWrites : public Service<berth_object_writes_v1> {
  public:
+  /// What `services` lists, for a policy that cannot work without it.
   static constexpr const char* id = "berth.object_writes/1";
   using Service::Service;
-  using Done = std::function<void(ObjectAnswer)>;
+  using Done = std::function<void(ObjectAnswer)>;  ///< owned by the request until it was called
 
   /// "rbac=create <group>/<plural>". The name, or metadata.generateName, may stand in the JSON alone.
   void create(const ObjectName& object, std::string_view json, Done done) const {

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What a policy class offers: its identity, and a compile-time answer to "does it have a member of this name?".
+///
+/// Place:   between the points' headers and the tables of entries.hpp. Everything in detail may change with any SDK.
+/// Threads: none, but for Instance and guarded_void, which run on the thread of the call.
+/// Source:  a member's name is the point's function of the C ABI: pre_filter is berth_prepare_ops_v1::pre_filter.
 #pragma once
 #include <berth/filter.hpp>
 #include <berth/points.hpp>
@@ -13,7 +17,8 @@
 namespace berth {
 inline namespace sdk {
 
-/// What a plugin is. All strings are static.
+/// What a plugin is. All strings are static. deps is read by the host before it uses an answer again:
+/// berth_plugin_v1::deps.
 struct Identity {
   const char* name;                           ///< what a profile lists; bare CamelCase is for in-tree policies
   const char* version;                        ///< semver
@@ -28,6 +33,7 @@ struct Identity {
 namespace detail {
 
 // Does the class have a member of this name, whatever its type?
+// Overloads and templates have no single address, so they do not count: the points are plain members.
 #define BERTH_DETAIL_HAS(member)    \
   template <class P>                \
   concept Has_##member = requires { \
@@ -86,12 +92,14 @@ BERTH_DETAIL_HAS(preEnqueue);
 BERTH_DETAIL_HAS(normalise);
 #undef BERTH_DETAIL_HAS
 
+/// A name as upstream or other SDKs write it: describe() refuses it, since the point would be left out in silence.
 template <class P>
 inline constexpr bool misspells_a_point =
     Has_prefilter<P> || Has_postfilter<P> || Has_prescore<P> || Has_prebind<P> || Has_postbind<P> ||
     Has_preenqueue<P> || Has_preFilter<P> || Has_postFilter<P> || Has_preScore<P> || Has_preBind<P> ||
     Has_postBind<P> || Has_preEnqueue<P> || Has_normalise<P>;
 
+/// P::State, or NoState for a policy that declares none.
 template <class P>
 struct StateOf {
   using type = NoState;
@@ -104,6 +112,7 @@ struct StateOf<P> {
 template <class P>
 using State = typename StateOf<P>::type;
 
+/// The forms of filter.hpp. A policy has one of them.
 template <class P>
 concept FiltersByMask = requires(const P& p, const Cycle& c, Rows r) {
   { p.filter(c, r) } -> std::same_as<Mask>;
@@ -112,11 +121,13 @@ template <class P>
 concept FiltersByBlock = requires(const P& p, const Cycle& c, FilterBlock& b) {
   { p.filter(c, b) } -> std::same_as<void>;
 };
+/// key returns an array of one to four words, whose size is berth_queue_ops_v1::key_words.
 template <class P>
 concept Keys = requires(const P& p, const QueuedPod& q) {
   std::tuple_size<decltype(p.key(q))>::value;
 };
 
+/// Which points a policy has: one function of a point is enough.
 template <class P>
 inline constexpr bool offers_queue = Has_key<P> || Has_less<P> || Has_pre_enqueue<P>;
 template <class P>
@@ -125,6 +136,7 @@ template <class P>
 inline constexpr bool offers_filter = Has_filter<P> || Has_filter_each<P>;
 template <class P>
 inline constexpr bool offers_score = Has_score<P> || Has_score_each<P>;
+/// One of the two is enough to be asked for the other: a reservation that is never undone does not compile.
 template <class P>
 inline constexpr bool offers_reserve = Has_reserve<P> || Has_unreserve<P>;
 template <class P>
@@ -134,10 +146,12 @@ inline constexpr bool offers_groups = Has_group_of<P> || Has_quorum<P>;
 template <class P>
 inline constexpr bool offers_bind = Has_pre_bind_check<P> || Has_pre_bind<P> || Has_bind<P> || Has_post_bind<P>;
 
-/// An instance: the policy, and the host for what cannot be reported otherwise.
+/// An instance, what `self` points to in every C function: the policy, and the host for what cannot be reported
+/// otherwise. Made by create(), deleted by destroy(); neither copied nor moved.
 template <class P>
 struct Instance {
   explicit Instance(const berth_host_v1* h, Setup& setup) : host(h), policy(make(setup)) {}
+  /// Where P takes no Setup it is default-constructed. What the constructor throws goes to create().
   static P make(Setup& setup) {
     if constexpr (std::constructible_from<P, Setup&>) {
       return P(setup);
@@ -147,16 +161,19 @@ struct Instance {
       return P();
     }
   }
+  /// Outlives the instance.
   const berth_host_v1* host;
   P policy;
 };
 
+/// Requires: self is what create() returned for P.
 template <class P>
 P& policy_of(void* self) noexcept {
   return static_cast<Instance<P>*>(self)->policy;
 }
 
-/// For functions that return nothing: what they throw is logged.
+/// For functions that return nothing: what they throw is logged, with the function's name, as an error; the call
+/// counts as done.
 template <class P, class Body>
 void guarded_void(void* self, const char* function, Body&& body) noexcept {
   char text[256];

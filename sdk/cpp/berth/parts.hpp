@@ -32,7 +32,8 @@ class JoinedLibrary {
  public:
   static constexpr std::size_t k_plugins_max = 256;  // the host accepts no more
 
-  /// In the order of the parts. Requires each the greatest minor of all of them, as one library has one.
+  /// In the order of the parts. abi_minor_required becomes the greatest of the parts': a file is loaded or refused as
+  /// one.
   explicit JoinedLibrary(std::initializer_list<PluginPart> parts) noexcept {
     for (const PluginPart& part : parts) {
       library_.abi_minor_required = std::max(library_.abi_minor_required, part.minor_required);

@@ -47,6 +47,7 @@ class Pods : public Service<berth_pods_v1> {
   using Service::Service;
   /// visit(const PlacedPod&) [-> bool: go on], here and below; in no order. Nothing for a slot without a node.
   /// [cycle] [worker]
+  /// The cheapest of the three: filters may ask it about the nodes of their block.
   template <class Visit>
   void on_node(const Cycle& cycle, Slot node, Visit&& visit) const {
     Visiting visitor(visit);
@@ -103,8 +104,10 @@ class Pods : public Service<berth_pods_v1> {
 /// sums; a sum may be below 0 until follow() has returned.
 class PlacedPodsFollowed {
  public:
-  /// begin() when all pods are counted again, at first and after too many changes; add(const PlacedPod&, int by) for each pod,
-  /// with 1, and for each change, with 1 or -1. When one of them throws, all pods are counted again at the next call.
+  /// begin() when all pods are counted again, at first and after too many changes; add(const PlacedPod&, int by) for
+  /// each pod, with 1, and for each change, with 1 or -1. When one of them throws, all pods are counted again at the
+  /// next call. Costs nothing when nothing has changed. In pre_filter, or another [cycle] call: not from several
+  /// threads.
   template <class Begin, class Add>
   void follow(const Pods& pods, const Cycle& cycle, Begin&& begin, Add&& add) {
     const std::uint64_t end = pods.position(cycle);

@@ -26,6 +26,7 @@ using Victim = berth_victim_v1;
 /// smaller.
 class Preemption : public Service<berth_preemption_v1> {
  public:
+  /// `services` of the policy lists it.
   static constexpr const char* id = "berth.preemption/1";
   using Service::Service;
 
@@ -63,6 +64,7 @@ class Preemption : public Service<berth_preemption_v1> {
       for (std::size_t i = 0; i < texts.size(); ++i) texts[i] = borrow(P::criteria[i]);
       return texts;
     }();
+    // Without an object: `self` of the C functions is null, since both are static members of P.
     static const berth_preemption_policy_v1 policy{
         sizeof(berth_preemption_policy_v1), static_cast<std::uint32_t>(names.size()), names.data(),
         [](void*, const Victim* pods, std::uint32_t count, std::uint64_t* keys) {
@@ -71,16 +73,19 @@ class Preemption : public Service<berth_preemption_v1> {
         [](void*, const berth_victims_v1* nodes, std::uint32_t count, std::uint64_t* ranks) {
           P::rank(std::span<const berth_victims_v1>(nodes, count), ranks);
         }};
+    // What the caller left of it is overwritten.
     request.struct_size = sizeof request;
     request.policy = &policy;
     detail::NoteBuffer<berth_note_v1> note;
     berth_preemption_result_v1 result{};
     result.struct_size = sizeof result;
     const berth_code code = table_->search(ctx_, cycle.raw(), &request, nullptr, &result, &note.raw);
+    // The explanation has an id already; it is good for the attempt.
     if (code == BERTH_UNSCHEDULABLE) return {Verdict::unschedulable(result.explanation), result};
     return {Verdict::of(code, note.str()), result};
   }
   /// visit(std::string_view uid) of the victims of the last search, most important first. visit must not throw.
+  /// Each uid is borrowed for its visit.
   template <class Visit>
   void victims(const Cycle& cycle, Visit&& visit) const {
     using V = std::remove_reference_t<Visit>;
@@ -96,12 +101,14 @@ class Preemption : public Service<berth_preemption_v1> {
         ctx_, cycle.raw(),
         [](void* arg, const Victim* victim, const berth_pod_v1* pod) {
           auto& carrier = *static_cast<V*>(arg);
+          // The host visits to the end; after an exception nothing more is shown.
           if (!carrier.thrown) carrier(*victim, Pod(pod));
         },
         &visitor);
     visitor.rethrow();
   }
   /// use(Pod) of the pod that a victim is, also from importance and rank. False when it is not there any more.
+  /// The pod shows the requested groups, identity, namespace, priority and placement, for the time of use.
   template <class Use>
   bool show(const Cycle& cycle, const Victim& victim, Use&& use) const {
     detail::Visitor visitor{use, {}};

@@ -18,6 +18,7 @@ inline namespace sdk {
 /// The value of a label, 0 when it is absent (a present but empty value is BERTH_ID_EMPTY). Requires: sorted by key
 /// id. Up to 8 labels are read in turn, more are halved.
 inline Id find_label(std::span<const Label> labels, Id key) noexcept {
+  // Reading a few in turn is quicker than halving.
   if (labels.size() <= 8) {
     for (const Label& label : labels)
       if (label.key == key) return label.value;
@@ -36,6 +37,7 @@ inline bool has_value(const Requirement& requirement, Id value) noexcept {
 /// A base-10 int64 as Go's ParseInt(text, 10, 64) reads it: optional sign, leading zeros allowed, nothing else.
 /// Absent for what does not fit into 64 bits.
 inline std::optional<std::int64_t> parse_integer(std::string_view text) noexcept {
+  // from_chars knows no plus sign, and would take "+-1" for -1 after it.
   if (!text.empty() && text.front() == '+') {
     text.remove_prefix(1);
     if (!text.empty() && text.front() == '-') return std::nullopt;
@@ -53,6 +55,7 @@ bool meets(const Requirement& requirement, Id value, const Text& text) noexcept 
   switch (requirement.op) {
     case BERTH_OP_IN:
       return value != 0 && has_value(requirement, value);
+    // An absent label is in no list.
     case BERTH_OP_NOT_IN:
       return value == 0 || !has_value(requirement, value);
     case BERTH_OP_EXISTS:
@@ -66,6 +69,7 @@ bool meets(const Requirement& requirement, Id value, const Text& text) noexcept 
       if (!number) return false;
       return requirement.op == BERTH_OP_GT ? *number > requirement.number : *number < requirement.number;
     }
+    // Pods may come with operators of a later Kubernetes: they match nothing.
     default:
       return false;
   }
@@ -87,6 +91,7 @@ inline bool matches(const Selector& selector, std::span<const Label> labels) noe
 class NodeMatcher {
  public:
   /// In a policy's constructor.
+  /// Interns one text, so not on [binder] threads.
   explicit NodeMatcher(Intern intern) noexcept : intern_(intern), metadata_name_(intern("metadata.name")) {}
 
   /// Id of "metadata.name", as fields of terms have it in `key`.
@@ -98,13 +103,16 @@ class NodeMatcher {
   /// The matchFields of a term. They are ignored for a node without a name. Fields other than metadata.name read as
   /// empty.
   bool fields_match(const NodeTerm& term, Id node_name) const noexcept {
+    // As upstream's nodeSelectorTerm.match.
     if (node_name == 0 || node_name == BERTH_ID_EMPTY) return true;
     for (const Requirement& field : span_of(term.fields, term.field_count)) {
+      // Upstream matches fields as a set with one entry, in which other keys are not.
       if (!meets(field, field.key == metadata_name_ ? node_name : BERTH_ID_EMPTY)) return false;
     }
     return true;
   }
   /// A term without expressions and fields, or with a parse error, matches nothing.
+  /// Asked by matches(); of use alone where only terms that may match are worth counting.
   static bool can_match(const NodeTerm& term) noexcept {
     return term.invalid == 0 && (term.expression_count != 0 || term.field_count != 0);
   }
@@ -121,6 +129,7 @@ class NodeMatcher {
     return std::any_of(terms.begin(), terms.end(), [&](const NodeTerm& t) { return matches(t, labels, node_name); });
   }
   /// spec.nodeSelector: every pair present.
+  /// The pairs of a node selector are ANDed. An empty list holds for every node.
   static bool has_all(std::span<const Label> pairs, std::span<const Label> labels) noexcept {
     return std::all_of(pairs.begin(), pairs.end(),
                        [&](const Label& pair) { return find_label(labels, pair.key) == pair.value; });
@@ -134,7 +143,7 @@ class NodeMatcher {
   }
 
  private:
-  Intern intern_;
+  Intern intern_;  ///< for Gt and Lt, which compare texts as numbers
   Id metadata_name_;
 };
 
@@ -157,12 +166,14 @@ bool tolerates(const Toleration& toleration, const Taint& taint, const Text& tex
   switch (toleration.op) {
     case BERTH_TOLERATION_EXISTS:
       return true;
+    // Empty values are ids as well: BERTH_ID_EMPTY on both sides.
     case BERTH_TOLERATION_EQUAL:
       return toleration.value == taint.value;
     case BERTH_TOLERATION_LT:
     case BERTH_TOLERATION_GT: {
       const std::optional<std::int64_t> bound = parse_decimal(text(toleration.value));
       const std::optional<std::int64_t> number = parse_decimal(text(taint.value));
+      // What is no number tolerates nothing, and is tolerated by nothing.
       if (!bound || !number) return false;
       return toleration.op == BERTH_TOLERATION_LT ? *number < *bound : *number > *bound;
     }
@@ -192,6 +203,7 @@ bool has_untolerated_taint(std::span<const Taint> taints, std::span<const Tolera
                      [&](const Taint& t) { return keeps_pods_away(t) && !tolerated(t, tolerations, text); });
 }
 /// For policies that do not know Lt and Gt.
+/// Lt and Gt tolerate nothing here.
 inline bool has_untolerated_taint(std::span<const Taint> taints, std::span<const Toleration> tolerations) noexcept {
   return has_untolerated_taint(taints, tolerations, [](Id) { return std::string_view(); });
 }
@@ -202,6 +214,7 @@ constexpr bool ports_conflict(const HostPort& a, const HostPort& b) noexcept {
   return a.port == b.port && a.protocol == b.protocol && (a.any_ip != 0 || b.any_ip != 0 || a.ip == b.ip);
 }
 /// Every pair is compared: lists are short.
+/// Whether a pod that wants these ports is out on a node where those are in use.
 inline bool any_port_conflict(std::span<const HostPort> wanted, std::span<const HostPort> used) noexcept {
   return std::any_of(wanted.begin(), wanted.end(), [&](const HostPort& w) {
     return std::any_of(used.begin(), used.end(), [&](const HostPort& u) { return ports_conflict(w, u); });

@@ -14,8 +14,10 @@ inline namespace sdk {
 
 /// For caches of what does not depend on args, and for tables that must know of every pod. Plugins do not see each
 /// other's values.
+/// Ask for it in the constructor; the reference may be kept as long as the instance lives.
 class Shared : public Service<berth_shared_v1> {
  public:
+  /// What `services` lists, for a policy that cannot work without it.
   static constexpr const char* id = "berth.shared/1";
   using Service::Service;
   /// The T under that key, made as T(setup) by the first instance that asks; lives until after the last instance of

@@ -28,7 +28,9 @@ inline namespace sdk {
 template <class T>
 class JoinedByNode {
  public:
+  /// Null: the object counts as not there. Called by follow(), once per version of an object.
   using Decode = typename DecodedObjects<T>::Decode;
+  /// Shared: an object lives while by_slot_ or the objects have it.
   using Pointer = typename DecodedObjects<T>::Pointer;
 
   /// In the policy's constructor. `resource` has no namespaces: objects within one are left out. `watches` of the
@@ -39,6 +41,7 @@ class JoinedByNode {
   ~JoinedByNode() {
     for (const Id name : names_) intern_.unpin(name);
   }
+  // It has pins at the host, which are given back once.
   JoinedByNode(const JoinedByNode&) = delete;
   JoinedByNode& operator=(const JoinedByNode&) = delete;
 
@@ -59,7 +62,7 @@ class JoinedByNode {
   }
   /// Null: no object has that node's name. Good until the next follow().
   const T* at(Slot slot) const noexcept { return slot < by_slot_.size() ? by_slot_[slot].get() : nullptr; }
-  /// Objects, with a node or without.
+  /// Objects, with a node or without, as of the last follow(); those within namespaces count as well.
   std::size_t size() const noexcept { return objects_.size(); }
 
  private:
@@ -106,15 +109,16 @@ class JoinedByNode {
     return slot < raw.slot_count && (raw.nodes[slot / 64] >> (slot % 64) & 1u) != 0 ? names[slot] : 0;
   }
 
+  // The order is that of construction: the column and the services first, then the watch.
   const IdColumn name_;
   const Intern intern_;
   const NodeColumns nodes_;
   DecodedObjects<T> objects_;
   std::uint64_t facts_ = 0;
-  std::vector<Id> names_;  ///< by slot, pinned; 0: none
-  std::vector<Pointer> by_slot_;
-  std::map<std::string, Slot, std::less<>> slots_;
-  std::vector<Slot> moved_;
+  std::vector<Id> names_;                           ///< by slot, pinned; 0: none
+  std::vector<Pointer> by_slot_;                    ///< what at() answers
+  std::map<std::string, Slot, std::less<>> slots_;  ///< by name, the other way round
+  std::vector<Slot> moved_;                         ///< of follow_nodes(), kept for its memory
 };
 
 }  // namespace sdk
