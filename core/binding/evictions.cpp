@@ -44,41 +44,13 @@ void EvictionsUnderWay::end(const model::Uid& preemptor) {
   if (at != runs_.end() && --at->second.first == 0) runs_.erase(at);
 }
 
-/// Lets functions in until it is closed; closing waits for those inside.
-class Evictions::Entrance {
- public:
-  bool enter() {
-    const Lock lock(mutex_);
-    if (closed_) return false;
-    ++inside_;
-    return true;
-  }
-  void leave() {
-    const Lock lock(mutex_);
-    if (--inside_ == 0) empty_.notify_all();
-  }
-  void close() {
-    UniqueLock lock(mutex_);
-    closed_ = true;
-    empty_.wait(lock, [this]() REQUIRES(mutex_) { return inside_ == 0; });
-  }
-
- private:
-  Mutex mutex_;
-  ConditionVariable empty_;
-  bool closed_ GUARDED_BY(mutex_) = false;
-  std::size_t inside_ GUARDED_BY(mutex_) = 0;
-};
-
-Evictions::Evictions(EvictionParts parts) : parts_(std::move(parts)), entrance_(std::make_shared<Entrance>()) {}
-Evictions::~Evictions() { entrance_->close(); }
+Evictions::Evictions(EvictionParts parts)
+    : parts_(std::move(parts)), entrance_(std::make_shared<Entrance>()), is_alive_(*entrance_, Alive{}) {}
 
 template <typename F>
 auto Evictions::while_alive(F f) const {
   return [entrance = entrance_, f = std::move(f)](auto&&... values) {
-    if (!entrance->enter()) return;
-    f(std::forward<decltype(values)>(values)...);
-    entrance->leave();
+    entrance->with([&](const Alive&) { f(std::forward<decltype(values)>(values)...); });
   };
 }
 

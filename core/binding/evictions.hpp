@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/guarded.hpp"
+#include "base/late.hpp"
 #include "binding/executor.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "framework/ports.hpp"
@@ -81,9 +82,8 @@ struct EvictionParts {
 /// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/executor.go.
 class Evictions {
  public:
+  /// Its end waits for what runs at the moment; writes that end later are ignored.
   explicit Evictions(EvictionParts parts);
-  /// Waits for what runs at the moment; writes that end later are ignored.
-  ~Evictions();
   Evictions(const Evictions&) = delete;
   Evictions& operator=(const Evictions&) = delete;
 
@@ -111,9 +111,11 @@ class Evictions {
   template <typename F>
   auto while_alive(F f) const;
 
-  class Entrance;
+  struct Alive {};
+  using Entrance = Late<Alive>;
   const EvictionParts parts_;
-  const std::shared_ptr<Entrance> entrance_;
+  const std::shared_ptr<Entrance> entrance_;  // shared by what is posted
+  const Entrance::Presence is_alive_;         // its end waits for what has begun
 };
 
 }  // namespace berth::binding

@@ -8,7 +8,7 @@
 #include "binding/executor.hpp"
 #include "framework/ports.hpp"
 #include "queue/scheduling_queue.hpp"
-#include "scheduler/late.hpp"
+#include "base/late.hpp"
 
 namespace berth::scheduler {
 

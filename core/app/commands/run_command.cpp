@@ -35,7 +35,7 @@
 #include "base/guarded.hpp"
 #include "base/product.hpp"
 #include "base/url_text.hpp"
-#include "base/uuid.hpp"
+#include "model/uuid.hpp"
 #include "cluster/kube/lease/leader_elector.hpp"
 #include "cluster/kube/lease/reign.hpp"
 #include "config/completed.hpp"

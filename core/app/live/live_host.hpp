@@ -26,7 +26,7 @@
 #include "framework/slow_calls.hpp"
 #include "ingest/ingest.hpp"
 #include "metrics/event_handling_metrics.hpp"
-#include "scheduler/late.hpp"
+#include "base/late.hpp"
 #include "scheduler/scheduler.hpp"
 #include "text/diagnostics.hpp"
 
@@ -113,7 +113,7 @@ class LiveHost {
     SymbolTable& symbols;
     const Clock& clock;
     const LiveHostOptions options;
-    scheduler::Late<Whole> whole;
+    Late<Whole> whole;
     std::atomic<bool> follows{false};
     framework::OpenCalls open_calls;
     framework::SlowCalls slow_calls;
@@ -146,7 +146,7 @@ class LiveHost {
   const std::unique_ptr<RecordedSink> recorded_sink_;  // with a recorder
   net::IoThreads reading_;
   cluster::kube::KubeReader reader_;
-  const scheduler::Late<Whole>::Presence is_whole_;
+  const Late<Whole>::Presence is_whole_;
   std::atomic<bool> stopping_{false};
 
   Mutex watch_mutex_;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/uuid.hpp"
+#include "model/uuid.hpp"
 #include "text/json_object.hpp"
 
 namespace berth::cluster {

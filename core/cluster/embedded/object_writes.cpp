@@ -2,7 +2,7 @@
 // What an API server makes of writes to objects: versions, subresources, names that it makes, finalizers.
 #include <spdlog/fmt/fmt.h>
 
-#include "base/uuid.hpp"
+#include "model/uuid.hpp"
 #include "cluster/embedded/embedded_state.hpp"
 #include "text/json_object.hpp"
 

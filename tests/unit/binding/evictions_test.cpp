@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <map>
+#include <new>
 #include <set>
 
 namespace berth::binding {
@@ -30,7 +31,10 @@ class SlowWriter final : public cluster::ClusterWriter {
                     std::move(done)});
   }
   void patch_pod_metadata(const cluster::PodRef&, const cluster::PodMetadataPatch&, Done) override {}
-  void evict(const cluster::PodRef& pod, Done done) override { open.push_back({"evict " + pod.name, std::move(done)}); }
+  void evict(const cluster::PodRef& pod, Done done) override {
+    if (has_no_memory) throw std::bad_alloc();
+    open.push_back({"evict " + pod.name, std::move(done)});
+  }
   void patch_object(const cluster::ObjectRef&, std::string_view, Done) override {}
   void record_event(const cluster::EventRecord& e, Done) override {
     events.push_back(e.regarding.name + ": " + e.reason + "/" + e.action + " " + e.note + " for " + e.related->name);
@@ -53,6 +57,7 @@ class SlowWriter final : public cluster::ClusterWriter {
   }
   std::deque<Open> open;
   std::vector<std::string> events;
+  bool has_no_memory = false;
 };
 
 struct Activations final : framework::ActivationPort {
@@ -181,6 +186,13 @@ TEST_F(EvictionsTest, EndWaitingWhenTheLastVictimIsSeenLeaving) {
   EXPECT_FALSE(urgent_waits()) << "terminating";
   cluster.erase("a");
   EXPECT_FALSE(urgent_waits()) << "gone";
+}
+
+// The end waits for what is under way: what ended with an exception is not.
+TEST_F(EvictionsTest, EndAfterAnException) {
+  writer.has_no_memory = true;
+  start({pod("a")});
+  EXPECT_THROW(writer.end_next(), std::bad_alloc) << "the answer to the condition of the victim";
 }
 
 TEST_F(EvictionsTest, TakeOutrankedPodsTheirPromiseFirst) {

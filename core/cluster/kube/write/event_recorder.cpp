@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/guarded.hpp"
-#include "base/uuid.hpp"
+#include "model/uuid.hpp"
 #include "cluster/kube/read/api_status.hpp"
 #include "net/http_session.hpp"
 #include "observe/log.hpp"

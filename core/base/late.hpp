@@ -7,7 +7,7 @@
 #include "base/check.hpp"
 #include "base/guarded.hpp"
 
-namespace berth::scheduler {
+namespace berth {
 
 /// A part that is made after those that call it, and ends before them: plugins call the queue that stands on them.
 ///
@@ -82,4 +82,4 @@ class Late {
   mutable std::size_t inside_ GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace berth::scheduler
+}  // namespace berth
