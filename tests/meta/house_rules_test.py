@@ -72,6 +72,7 @@ BROKEN = [
     ("contracts_have_prose", "loader/plugin_loader.hpp", CONTRACT + "  int a;\n" * 7 + "};\n"),
     ("contracts_have_prose", "sdk/include/berth/plugin.h", "/* SPDX-License-Identifier: Apache-2.0\n * A pod. */\n" + "typedef int a;\n" * 5),
     ("contracts_have_prose", "sdk/cpp/berth/pod.hpp", CONTRACT + "  int a;\n" * 7 + "};\n"),
+    ("contracts_have_prose", "sdk/testkit/include/berth/testkit/pods.hpp", CONTRACT + "  int a;\n" * 7 + "};\n"),
     ("locks_guard_something", "core/queue/queue.hpp", SPDX + "struct Q {\n  Mutex mutex_;\n  int n_ = 0;\n};\n"),
     ("locks_guard_something", "core/queue/queue.hpp",
      SPDX + "struct Q {\n  Mutex mutex_;\n  Mutex other_mutex_;\n  int n_ GUARDED_BY(other_mutex_) = 0;\n};\n"),

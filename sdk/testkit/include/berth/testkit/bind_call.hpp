@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /// RecordedCall: a pre-bind or bind in progress that keeps what it was completed with.
+///
+/// Threads: complete() may be called from any thread, but `outcomes` has no lock: read it when the policy is done.
+/// Source:  berth_bind_call_v1 and berth_bind_ops_v1 (ext/bind.h).
 #pragma once
 #include <berth/testkit/policy.hpp>
 
 namespace berth::testkit {
 
+/// Outlives the policy's use of raw(): until it has called complete(), or has answered anything but ASYNC.
 class RecordedCall {
  public:
+  /// A call about the node of that name. It is never cancelled, the pod exists, and there is no node(): BERTH_HAS
+  /// says that the field is there, and it is null.
   explicit RecordedCall(const std::string& node) : node_(node) {
     raw_ = {sizeof raw_,
             0,
@@ -19,31 +25,40 @@ class RecordedCall {
             [](void*) { return 1u; },
             nullptr};
   }
+  // The policy has a pointer to it.
   RecordedCall(const RecordedCall&) = delete;
   RecordedCall& operator=(const RecordedCall&) = delete;
+  /// What the policy is given.
   berth_bind_call_v1* raw() { return &raw_; }
+  /// One per complete(), in their order: more than one is a defect of the policy that the real host reports in its
+  /// log.
   std::vector<Outcome> outcomes;
 
  private:
-  std::string node_;
+  std::string node_;  ///< what raw_.node_name borrows
   berth_bind_call_v1 raw_{};
 };
 
-/// What the policy's bind (pre_bind) returns at once.
+/// What the policy's bind returns at once: BERTH_ASYNC when complete() is to follow. The attempt has no nodes, and
+/// ends with this call: a policy that works on must not use the cycle any more. Requires: the policy offers
+/// berth.bind/1 with bind.
 inline Outcome bind(Policy& policy, const PodSpec& pod, RecordedCall& call) {
+  // Without nodes, as a cycle is while its pod is bound.
   Attempt attempt(policy, pod, {});
   NoteRecord note;
   const berth_code code =
       policy.ops<berth_bind_ops_v1>("berth.bind/1")->bind(policy.self(), attempt.cycle(), call.raw(), note.raw());
   return policy.outcome(code, note);
 }
-/// Of an attempt whose earlier points have run.
+/// The same of pre_bind, of an attempt whose earlier points have run: its state is what they left. Requires: pre_bind
+/// is there.
 inline Outcome pre_bind(Policy& policy, Attempt& attempt, RecordedCall& call) {
   NoteRecord note;
   const berth_code code =
       policy.ops<berth_bind_ops_v1>("berth.bind/1")->pre_bind(policy.self(), attempt.cycle(), call.raw(), note.raw());
   return policy.outcome(code, note);
 }
+/// For a policy whose pre_bind needs nothing from earlier points.
 inline Outcome pre_bind(Policy& policy, const PodSpec& pod, RecordedCall& call) {
   Attempt attempt(policy, pod, {});
   return pre_bind(policy, attempt, call);

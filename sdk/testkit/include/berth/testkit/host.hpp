@@ -4,6 +4,10 @@
 ///
 /// A policy that works here is not proven to work: the real host also checks. Threads: one at a time. Ids, set numbers
 /// and reason ids live as long as the fake.
+///
+/// Lifetime: what the services show lives as long as the fake, longer than a host would keep it. Set numbers are never recycled.
+/// Errors:   wrong threads, missing rights and limits are not checked: `berth simulate` does that.
+/// Source:   berth_host_v1, berth_binder_v1 (abi/host.h) and the headers of the services.
 #pragma once
 #include <berth/plugin.h>
 
@@ -19,22 +23,28 @@
 
 namespace berth::testkit {
 
+/// Borrows: as long as `text` lives.
 inline berth_str str(std::string_view text) { return berth_str{text.data(), text.size()}; }
+/// A copy.
 inline std::string text_of(berth_str s) { return s.len == 0 ? std::string() : std::string(s.ptr, s.len); }
 
 /// A column of labels that the labels service serves: what a snapshot would hold.
 using LabelsBySlot = std::vector<std::map<std::string, std::string>>;
 
+/// Policy owns one. Members that are data are the test's to read and write.
 class FakeHost {
  public:
+  /// kind: BERTH_COL_*; key as the binder was given it.
   struct AskedColumn {
     std::uint32_t kind;
     std::string key;
   };
+  /// severity: BERTH_LOG_*. Fields are not kept.
   struct LogLine {
     std::uint32_t severity;
     std::string message;
   };
+  /// A bind that the policy asked berth.writes/1 for. The test answers: done(arg, code, text), once.
   struct BindWrite {
     std::string ns, name, uid, node_name;
     berth_write_done_v1 done;
@@ -63,10 +73,12 @@ class FakeHost {
   FakeHost(const FakeHost&) = delete;
   FakeHost& operator=(const FakeHost&) = delete;
 
+  /// What create() is given; both live as long as this.
   const berth_host_v1* host() const { return &host_; }
   const berth_binder_v1* binder() const { return &binder_; }
 
   // Interned strings.
+  /// The number of a text, made when it is new; 1 is the empty text.
   berth_id id(std::string_view text) {
     const auto found = ids_.find(std::string(text));
     if (found != ids_.end()) return found->second;
@@ -75,6 +87,7 @@ class FakeHost {
     ids_.emplace(std::string(text), number);
     return number;
   }
+  /// Empty for 0 and for what is no id.
   std::string text(berth_id id) const { return id == 0 || id > texts_.size() ? std::string() : texts_[id - 1]; }
 
   // Distinct lists -> set numbers, 0 for the empty list.
@@ -92,18 +105,18 @@ class FakeHost {
   }
 
   // What the policy asked for in create().
-  std::vector<AskedColumn> columns;
-  std::vector<std::string> requests;
-  std::uint64_t pod_groups = 0;
-  std::set<std::string> pod_labels;
+  std::vector<AskedColumn> columns;   ///< the number of a column is its place here
+  std::vector<std::string> requests;  ///< resources of Setup::request(), likewise
+  std::uint64_t pod_groups = 0;       ///< BERTH_POD_*
+  std::set<std::string> pod_labels;   ///< of Setup::pod_label()
 
   // What this host lacks. Set before create().
-  std::set<std::string> missing_services;
-  std::set<std::uint32_t> missing_columns;
-  std::uint64_t missing_pod_groups = 0;  ///< BERTH_POD_*
+  std::set<std::string> missing_services;   ///< by id
+  std::set<std::uint32_t> missing_columns;  ///< BERTH_COL_*
+  std::uint64_t missing_pod_groups = 0;     ///< BERTH_POD_*
   /// Pod fields that the policy did not ask for are traps, as in `berth simulate` with `verdictReuse: verify`: reading them ends the test.
   bool traps_unasked_fields = false;
-  /// Further services, by id.
+  /// Further services, by id: tables of the C ABI. They win over the built-in ones.
   std::map<std::string, const void*> extra_services;
   /// What extra services find their data by: their ctx is this host.
   std::shared_ptr<void> companion;
@@ -111,16 +124,17 @@ class FakeHost {
   std::map<std::string, std::shared_ptr<void>> companions;
 
   // What the services saw and serve.
-  LabelsBySlot labels_by_slot;
+  LabelsBySlot labels_by_slot;                ///< set by Attempt
   std::vector<const void*> snapshot_columns;  ///< by slot, in the order of `columns`
-  std::vector<LogLine> log;
-  std::vector<BindWrite> binds;
-  berth_code bind_answer = BERTH_OK;
+  std::vector<LogLine> log;                   ///< every line, whatever its severity
+  std::vector<BindWrite> binds;               ///< taken ones, in their order
+  berth_code bind_answer = BERTH_OK;          ///< what bind() of berth.writes/1 returns
 
  private:
   static constexpr berth_reason k_first_made = 1u << 20;
   static FakeHost& self(void* ctx) { return *static_cast<FakeHost*>(ctx); }
 
+  /// The place of the list, appended when it is new. Compared byte by byte.
   template <class T>
   static std::uint32_t number_of(std::deque<std::vector<T>>& sets, const std::vector<T>& members) {
     for (std::size_t i = 0; i < sets.size(); ++i) {
@@ -160,6 +174,7 @@ class FakeHost {
   }
   static void bind_label(void* ctx, berth_str key) { self(ctx).pod_labels.insert(text_of(key)); }
 
+  // Missing ones first, then those of the test, then those below.
   static const void* find_service(void* ctx, const char* id) {
     FakeHost& h = self(ctx);
     if (h.missing_services.count(id) != 0) return nullptr;
@@ -219,6 +234,7 @@ class FakeHost {
     return nullptr;
   }
 
+  // Equal lists, equal ids, for as long as the fake lives.
   static berth_reason make_reason(void* ctx, const berth_str* texts, std::uint32_t count) {
     std::string joined;
     for (std::uint32_t i = 0; i < count; ++i) joined += (i == 0 ? "" : ", ") + text_of(texts[i]);
@@ -240,6 +256,7 @@ class FakeHost {
     }
     return column.data();
   }
+  // Gt and Lt are refused here, where the host knows them.
   static berth_code label_match(void* ctx, const berth_cycle_v1* cycle, const berth_requirement_v1* want,
                                 std::uint64_t* out, std::uint64_t word_count) {
     if (want->op < BERTH_OP_IN || want->op > BERTH_OP_DOES_NOT_EXIST) return BERTH_BAD_ARGS;

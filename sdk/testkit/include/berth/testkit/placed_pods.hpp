@@ -5,6 +5,10 @@
 ///   FakePods& pods = FakePods::of(policy);
 ///   pods.put(0, {.name = "web-1", .ns = "shop"});
 ///   pods.take("web-1");
+///
+/// Place:   in FakeHost::companions, by the service's id. Threads: one. Lifetime: of the host.
+/// Differs: the journal grows without end, from the start on, where the host keeps 16,384 changes from the first position() on.
+/// Source:  berth_pods_v1 (ext/placed_pods.h).
 #pragma once
 #include <berth/testkit/policy.hpp>
 
@@ -12,63 +16,78 @@
 
 namespace berth::testkit {
 
+/// Placed and nominated pods, and a journal of the placed ones. Pods are told apart by name, whatever their
+/// namespace.
 class FakePods {
  public:
+  /// The service's id.
   static constexpr const char* k_id = "berth.pods/1";
-  /// For Policy's `prepare`; FakeCluster::install does it as well.
+  /// For Policy's `prepare`; FakeCluster::install does it as well. Replaces an earlier one of that host.
   static void install(FakeHost& host) {
     static const berth_pods_v1 table{sizeof table, 0, &on_node, &each, &nominated, &position, &changes};
     host.companions[k_id] = std::make_shared<FakePods>(host);
     host.extra_services[k_id] = &table;
   }
+  /// Requires: install().
   static FakePods& of(FakeHost& host) { return *static_cast<FakePods*>(host.companions.at(k_id).get()); }
+  /// The same of a policy's host. Lives as long as the policy.
   static FakePods& of(Policy& policy) { return of(policy.host()); }
 
+  /// Borrows the host, which owns it.
   explicit FakePods(FakeHost& host) : host_(host) {}
 
-  /// flags: BERTH_PLACED_*. A pod of that name that is there goes first.
+  /// Places a pod; flags: BERTH_PLACED_*. One of that name that is there goes first, which is a change of its own.
   void put(berth_slot node, const PodSpec& pod, std::uint32_t flags = 0) {
     take(pod.name);
     placed_.push_back({node, pod, flags});
     journal_.push_back({placed_.back(), 1});
   }
+  /// The pod goes. Nothing when it is not there.
   void take(const std::string& name) {
     const auto at = std::find_if(placed_.begin(), placed_.end(), [&](const Placed& p) { return p.pod.name == name; });
     if (at == placed_.end()) return;
     journal_.push_back({*at, -1});
     placed_.erase(at);
   }
+  /// A pod that is nominated to the node, after those that were before. No change in the journal.
   void nominate(berth_slot node, const PodSpec& pod) { nominated_.push_back({node, pod, 0}); }
+  /// All of them.
   void clear_nominations() { nominated_.clear(); }
-  /// The host remembers no change any more: policies count all pods again.
+  /// The host remembers no change any more: policies count all pods again. Later changes are remembered.
   void forget_changes() { forgotten_ = journal_.size(); }
 
-  /// How often all pods were visited.
+  /// How often all pods were visited, by each(): what a policy that follows changes should not need.
   int visits_of_all = 0;
 
  private:
+  // As the test said it: a record in ABI shape is made for each visit.
   struct Placed {
     berth_slot node;
     PodSpec pod;
     std::uint32_t flags;
   };
+  // by: 1 came, -1 went.
   struct Change {
     Placed placed;
     std::int32_t by;
   };
   using Visit = std::uint32_t (*)(void*, const berth_placed_pod_v1*);
 
+  // What the C functions are called with is the host.
   static FakePods& self(void* ctx) { return of(*static_cast<FakeHost*>(ctx)); }
+  // The requested groups, and those that the service shows always. False: the visit is over.
   bool show(const Placed& placed, std::int32_t by, Visit visit, void* arg) const {
     const PodRecord pod(host_, placed.pod,
                         BERTH_POD_IDENTITY | BERTH_POD_PLACEMENT | BERTH_POD_PRIORITY | BERTH_POD_NAMESPACE);
     const berth_placed_pod_v1 raw{sizeof raw, placed.flags, placed.node, by, pod.raw()};
     return visit(arg, &raw) != 0;
   }
+  // BERTH_NO_SLOT: of all nodes.
   static void show_all(const FakePods& pods, const std::vector<Placed>& list, berth_slot node, Visit visit, void* arg) {
     for (const Placed& placed : list)
       if ((node == BERTH_NO_SLOT || placed.node == node) && !pods.show(placed, 1, visit, arg)) return;
   }
+  // The C functions of the service: what they visit is valid for the visit, as the host has it.
   static void on_node(void* ctx, const berth_cycle_v1*, berth_slot node, Visit visit, void* arg) {
     if (node != BERTH_NO_SLOT) show_all(self(ctx), self(ctx).placed_, node, visit, arg);
   }
@@ -79,7 +98,9 @@ class FakePods {
   static void nominated(void* ctx, const berth_cycle_v1*, berth_slot node, Visit visit, void* arg) {
     show_all(self(ctx), self(ctx).nominated_, node, visit, arg);
   }
+  // Never 0: one more than there are changes.
   static std::uint64_t position(void* ctx, const berth_cycle_v1*) { return self(ctx).journal_.size() + 1; }
+  // 0 for a position before what was forgotten, and for one that this fake never gave.
   static std::uint32_t changes(void* ctx, const berth_cycle_v1*, std::uint64_t since, Visit visit, void* arg) {
     const FakePods& pods = self(ctx);
     if (since < pods.forgotten_ + 1 || since > pods.journal_.size() + 1) return 0;
@@ -89,9 +110,9 @@ class FakePods {
   }
 
   FakeHost& host_;
-  std::vector<Placed> placed_, nominated_;
-  std::vector<Change> journal_;
-  std::size_t forgotten_ = 0;
+  std::vector<Placed> placed_, nominated_;  ///< in the order of the calls
+  std::vector<Change> journal_;             ///< entry i has the number i + 1
+  std::size_t forgotten_ = 0;               ///< entries that changes() refuses to start in
 };
 
 }  // namespace berth::testkit

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// PodSpec: what a test says about a pod, in strings. PodRecord: the berth_pod_v1 that a policy sees of it.
+///
+/// Units:    cpu in milli-cores, memory and storage in bytes, times in nanoseconds of the wall clock.
+/// Lifetime: specs own their texts. A PodRecord owns what it shows and borrows the host; ids are the host's.
+/// Threads:  one. Errors: std::out_of_range for an operator that there is not.
+/// Source:   berth_pod_v1 (ext/pods.h).
 #pragma once
 #include <berth/testkit/host.hpp>
 
@@ -14,6 +19,7 @@ namespace berth::testkit {
 
 using Strings = std::map<std::string, std::string>;
 
+/// One requirement of a selector; Gt and Lt have one value, an integer.
 struct RequirementSpec {
   std::string key;
   std::string op;  ///< In, NotIn, Exists, DoesNotExist, Gt, Lt
@@ -23,6 +29,7 @@ struct RequirementSpec {
 struct SelectorSpec {
   std::vector<RequirementSpec> requirements = {};
 };
+/// A term of a node selector; weight in preferred ones only.
 struct TermSpec {
   std::vector<RequirementSpec> expressions = {};
   std::vector<RequirementSpec> fields = {};
@@ -35,11 +42,13 @@ struct TolerationSpec {
   std::string value = {};
   std::string effect = {};  ///< empty: any
 };
+/// A host port; "0.0.0.0" is every address.
 struct PortSpec {
   std::int32_t port;
   std::string protocol = "TCP";
   std::string ip = "0.0.0.0";
 };
+/// One resource with its sums, as berth_resource_v1 has them: they are not computed from containers.
 struct ResourceSpec {
   std::string name;
   std::int64_t request = 0;
@@ -57,6 +66,7 @@ struct ImageRefSpec {
   std::string name;
   std::uint32_t kind = BERTH_IMAGE_CONTAINER;
 };
+/// A topology spread constraint.
 struct SpreadSpec {
   std::string topology_key;
   std::int32_t max_skew = 1;
@@ -67,6 +77,7 @@ struct SpreadSpec {
   std::uint32_t node_taints_policy = BERTH_POLICY_IGNORE;
   std::vector<std::string> match_label_keys = {};
 };
+/// A term of pod affinity or anti-affinity; weight in preferred ones only.
 struct AffinityTermSpec {
   std::string topology_key;
   std::optional<SelectorSpec> selector = SelectorSpec{};
@@ -75,6 +86,7 @@ struct AffinityTermSpec {
   std::int32_t weight = 0;
 };
 
+/// BERTH_EFFECT_*; empty is ANY, another word OTHER.
 inline std::uint32_t effect_of(const std::string& effect) {
   if (effect.empty()) return BERTH_EFFECT_ANY;
   if (effect == "NoSchedule") return BERTH_EFFECT_NO_SCHEDULE;
@@ -86,6 +98,7 @@ inline berth_host_port_v1 port_of(FakeHost& host, const PortSpec& port) {
   return {host.id(port.ip), host.id(port.protocol), port.port, port.ip == "0.0.0.0" ? 1u : 0u};
 }
 
+/// kind: BERTH_VOLUME_*; source as the kind says.
 struct VolumeSpec {
   std::string name;
   std::uint32_t kind = BERTH_VOLUME_CLAIM;
@@ -99,17 +112,18 @@ struct PodClaimSpec {
   std::string claim_template = {};
   std::optional<std::string> generated = {};
 };
+/// A pod in the API's terms; what the policy did not request is not shown of it.
 struct PodSpec {
   std::string name = "pod";
   std::string ns = "default";
   std::string uid = {};  ///< empty: the name with "-uid"
   std::string node_name = {};
   std::string nominated_node = {};
-  std::int64_t priority = 0;
+  std::int64_t priority = 0;  ///< spec.priority
   Strings labels = {};
   Strings annotations = {};
   std::vector<TolerationSpec> tolerations = {};
-  std::optional<Strings> node_selector = {};
+  std::optional<Strings> node_selector = {};  ///< absent: spec has none
   std::optional<std::vector<TermSpec>> required = {};
   std::optional<std::vector<TermSpec>> preferred = {};
   std::vector<PortSpec> ports = {};
@@ -117,7 +131,7 @@ struct PodSpec {
   std::uint32_t containers = 1;
   std::vector<std::string> gates = {};
   std::uint32_t spec_flags = 0;
-  std::vector<ResourceSpec> resources = {};
+  std::vector<ResourceSpec> resources = {};  ///< of BERTH_POD_REQUESTS and Setup::request()
   std::vector<SpreadSpec> spread = {};
   std::vector<AffinityTermSpec> affinity_required = {};
   std::vector<AffinityTermSpec> affinity_preferred = {};
@@ -126,8 +140,8 @@ struct PodSpec {
   std::string owner_api_version = {}, owner_kind = {}, owner_name = {}, owner_uid = {};
   std::vector<VolumeSpec> volumes = {};
   std::vector<std::string> resource_claims = {};
-  std::vector<PodClaimSpec> claims = {};  ///< of BERTH_POD_CLAIMS
-  std::vector<ContainerSpec> container_resources = {};
+  std::vector<PodClaimSpec> claims = {};                ///< of BERTH_POD_CLAIMS
+  std::vector<ContainerSpec> container_resources = {};  ///< of BERTH_POD_CONTAINERS
   std::map<std::string, std::int64_t> overhead = {};
   std::int64_t created_ns = 0, start_ns = 0, deletion_ns = 0;
   std::uint32_t phase = BERTH_PHASE_PENDING;
@@ -188,9 +202,11 @@ inline void trap_fields(berth_pod_v1& v, std::uint64_t groups, bool has_labels, 
 }
 }  // namespace detail
 
-/// Groups that the policy did not request are traps, or empty: FakeHost::traps_unasked_fields.
+/// Groups that the policy did not request are traps, or empty: FakeHost::traps_unasked_fields. Neither copied nor
+/// moved.
 class PodRecord {
  public:
+  /// extra_groups: what a call shows besides, BERTH_POD_*.
   PodRecord(FakeHost& host, const PodSpec& spec, std::uint64_t extra_groups = 0)
       : host_(host), spec_(std::make_unique<PodSpec>(spec)), groups_(host.pod_groups | extra_groups) {
     raw_.struct_size = sizeof raw_;
@@ -205,6 +221,7 @@ class PodRecord {
   }
   PodRecord(const PodRecord&) = delete;
   PodRecord& operator=(const PodRecord&) = delete;
+  /// Lives as long as the record.
   const berth_pod_v1* raw() const { return &raw_; }
 
  private:

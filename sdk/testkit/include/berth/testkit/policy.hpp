@@ -7,6 +7,10 @@
 ///   EXPECT_EQ(attempt.filter()[1].reason, "node(s) were unschedulable");
 ///
 /// filter() and score() ask twice, contiguous and gathered in reverse, and throw when the answers differ.
+///
+/// Lifetime: a Policy outlives its Attempts; both own the texts and arrays that they show to the policy.
+/// Threads:  one. Errors: CallError for a code that the caller cannot use, std::logic_error for answers that contradict each other.
+/// Source:   the ops tables of sdk/include/berth/ext: functions are called as the host calls them, without its checks and limits.
 #pragma once
 #include <berth/testkit/nodes.hpp>
 
@@ -16,7 +20,7 @@ namespace berth::testkit {
 
 /// What a call returned, with the note as text: the reason's sentence or the free text.
 struct Outcome {
-  berth_code code = BERTH_OK;
+  berth_code code = BERTH_OK;  ///< BERTH_*
   std::string text = {};
   friend bool operator==(const Outcome& a, const Outcome& b) { return a.code == b.code && a.text == b.text; }
   friend std::ostream& operator<<(std::ostream& out, const Outcome& o) {
@@ -25,6 +29,7 @@ struct Outcome {
 };
 
 /// What a filter said about one node.
+/// One row of a block; the functions below make one for a comparison.
 struct Answer {
   bool passes = true;
   bool unresolvable = false;
@@ -53,6 +58,7 @@ struct Detail {
     return out << "row " << d.row << ": " << d.count << " × " << d.text;
   }
 };
+// reason: the sentence, as the policy's table or berth.reasons/1 has it.
 inline Answer passes() { return {}; }
 inline Answer failed(std::string error) { return {.error = std::move(error)}; }
 inline Answer unschedulable(std::string reason) { return {.passes = false, .reason = std::move(reason)}; }
@@ -61,12 +67,14 @@ inline Answer unresolvable(std::string reason) {
 }
 inline Answer pending(std::string reason) { return {.passes = false, .reason = std::move(reason), .pending = true}; }
 
+/// A call that did not answer OK, where the caller can use nothing else. what() is the note's text.
 class CallError : public std::runtime_error {
  public:
   explicit CallError(Outcome what) : std::runtime_error(what.text), outcome(std::move(what)) {}
   Outcome outcome;
 };
 
+/// A note with room for 1,024 bytes.
 class NoteRecord {
  public:
   berth_note_v1* raw() { return &raw_; }
@@ -110,6 +118,8 @@ class ObjectRecord {
   berth_object_v1 raw_{};
 };
 
+/// What happened, for Policy::wakes(). Nodes, pods and objects are absent where they did not exist before, or do not
+/// after.
 struct EventSpec {
   std::uint32_t kind = BERTH_KIND_NODE;
   std::uint32_t actions = BERTH_ACTION_ADD;
@@ -121,9 +131,11 @@ struct EventSpec {
   std::optional<ObjectSpec> new_object = {};
 };
 
+/// One instance: created by the constructor, destroyed at the end. Owns its host.
 class Policy {
  public:
-  /// Throws CallError when create() refuses. The host's missing_* and extra_services are set through `prepare`.
+  /// Throws CallError when create() refuses. `prepare` runs before: missing_* and extra_services of the host are set
+  /// there. args_json is passed as it is, without schema and defaults. index: which plugin of the library.
   explicit Policy(const berth_library_v1* library, std::string_view args_json = {},
                   void (*prepare)(FakeHost&) = nullptr, std::uint32_t index = 0)
       : plugin_(library->plugins[index]), args_(args_json) {
@@ -138,8 +150,10 @@ class Policy {
   Policy(const Policy&) = delete;
   Policy& operator=(const Policy&) = delete;
 
+  /// What the policy asked for, logged and wrote.
   FakeHost& host() { return host_; }
   const berth_plugin_v1& plugin() const { return *plugin_; }
+  /// For calls of the C functions that have no function here.
   void* self() const { return self_; }
 
   /// The ops table of a point, nullptr when the policy does not offer it.
@@ -150,19 +164,23 @@ class Policy {
     }
     return nullptr;
   }
+  /// Of the policy's table, or made by berth.reasons/1; empty for 0.
   std::string sentence(berth_reason reason) const {
     return reason < plugin_->reason_count ? plugin_->reasons[reason].text : host_.made_reason(reason);
   }
+  /// The code with what the note says.
   Outcome outcome(berth_code code, const NoteRecord& note) const {
     return {code, note.reason() != 0 ? sentence(note.reason()) : note.text()};
   }
 
+  /// Requires: berth.queue/1 with pre_enqueue.
   Outcome pre_enqueue(const PodSpec& spec) {
     PodRecord pod(host_, spec);
     const berth_queue_pod_v1 queued{sizeof queued, 1, 0, pod.raw(), 0};
     NoteRecord note;
     return outcome(ops<berth_queue_ops_v1>("berth.queue/1")->pre_enqueue(self_, &queued, note.raw()), note);
   }
+  /// key_words words. Times are nanoseconds of the wall clock. Throws CallError. Requires: berth.queue/1 with key.
   std::vector<std::uint64_t> queue_key(const PodSpec& spec, std::int64_t enqueued_ns,
                                        std::int64_t first_attempt_ns = 0) {
     PodRecord pod(host_, spec);
@@ -236,8 +254,10 @@ class Policy {
   void* self_ = nullptr;
 };
 
+/// A snapshot of the given nodes, slot i the i-th, and one cycle about the pod. Frees the policy's state at the end.
 class Attempt {
  public:
+  /// The host's labels and snapshot columns are those of this attempt until the next one is made.
   Attempt(Policy& policy, const PodSpec& pod, std::vector<NodeSpec> nodes)
       : policy_(policy), nodes_(std::move(nodes)), pod_(policy.host(), pod) {
     policy.host().labels_by_slot.clear();
@@ -262,9 +282,11 @@ class Attempt {
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
+  /// For calls of other points, with the state that earlier ones left.
   berth_cycle_v1* cycle() { return &cycle_; }
   const std::vector<NodeSpec>& nodes() const { return nodes_; }
 
+  /// Requires: berth.prepare/1 with pre_filter.
   Outcome pre_filter() {
     candidates_ = present_;
     berth_prepare_out_v1 out{sizeof out, 0, candidates_.data(), candidates_.size()};
@@ -274,6 +296,7 @@ class Attempt {
     narrowed_ = out.narrowed != 0;
     return policy_.outcome(code, note);
   }
+  /// Whether pre_filter narrowed the candidates, even if to all.
   bool narrowed() const { return narrowed_; }
   /// Names of the nodes that pre_filter left, in slot order.
   std::vector<std::string> candidates() const {
@@ -283,6 +306,7 @@ class Attempt {
     }
     return names;
   }
+  /// With all nodes as feasible ones, whatever filter says. Requires: berth.prepare/1 with pre_score.
   Outcome pre_score() {
     std::vector<berth_slot> slots;
     for (std::size_t slot = 0; slot < nodes_.size(); ++slot) slots.push_back(static_cast<berth_slot>(slot));

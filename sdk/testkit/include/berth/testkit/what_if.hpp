@@ -8,6 +8,9 @@
 ///     attempt.filter();   // about the clone
 ///   }
 ///   attempt.filter();     // as before
+///
+/// Errors:  CallError with the policy's words where state_clone, pod_added or pod_removed is not OK.
+/// Source:  berth_prepare_ops_v1 (ext/prepare.h). Threads: one. The cycle has no BERTH_CYCLE_DRY_RUN here, as the host sets it.
 #pragma once
 #include <berth/testkit/policy.hpp>
 
@@ -16,6 +19,7 @@ namespace berth::testkit {
 /// Lifetime: policy and attempt outlive it. Requires: the policy offers berth.prepare/1 with clones.
 class WhatIf {
  public:
+  /// Clones what pre_filter left. From here on the attempt is about the clone.
   WhatIf(Policy& policy, Attempt& attempt)
       : policy_(policy), attempt_(attempt), ops_(*policy.ops<berth_prepare_ops_v1>("berth.prepare/1")) {
     original_ = attempt.cycle()->state;
@@ -23,6 +27,7 @@ class WhatIf {
     const berth_code code = ops_.state_clone(policy.self(), original_, &attempt.cycle()->state, note.raw());
     if (code != BERTH_OK) throw CallError({code, note.text()});
   }
+  /// Frees the clone and puts the attempt's own state back. In reverse order where several are nested.
   ~WhatIf() {
     ops_.state_free(policy_.self(), attempt_.cycle()->state);
     attempt_.cycle()->state = original_;
@@ -30,7 +35,7 @@ class WhatIf {
   WhatIf(const WhatIf&) = delete;
   WhatIf& operator=(const WhatIf&) = delete;
 
-  /// The node of that slot gets the pod, or loses it.
+  /// The node of that slot gets the pod, or loses it. The policy sees the groups that it requested.
   void add(const PodSpec& pod, berth_slot slot) { move(ops_.pod_added, pod, slot); }
   void remove(const PodSpec& pod, berth_slot slot) { move(ops_.pod_removed, pod, slot); }
 
