@@ -33,7 +33,8 @@ FIELDS = {  # of each kind: a word that is not read would be an expectation that
                "output_bytes_max"},
     "live": {"server", "rules", "objects", "files", "links", "fifos", "user", "serves", "configuration", "elects", "flags",
              "extender", "more_plugins", "first_binds", "rules_then", "unread_log", "open_files_max", "strangers", "then", "probe", "signal", "expect"},
-    "request": {"send", "connections", "answer", "answers_max", "memory_mb_more", "within_s"},
+    "request": {"send", "connections", "answer", "answers_max", "memory_mb_more", "presents", "cpu_s_more",
+                "within_s"},
 }
 EXPECT = {"ends", "within_s", "binds", "stays_pending", "for_s", "memory_mb_max", "answers", "requests_max", "requests_min",
           "never_sends", "logs", "never_logs", "log_line_bytes_max", "ran_at_most",

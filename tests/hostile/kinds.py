@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 
+from chains import long_chain
 from programs import PROBE, Finished, RunningBerth, Wrong, ended_as, expect
 from parts import bytes_of, each
 
@@ -286,11 +287,12 @@ def request(door, options, case, folder):
     """Bytes to the port of a running berth; it answers as expected, and goes on to answer others."""
     berth = door.open()
     berth.forget_peak()
-    before = berth.memory_mb()
+    before, cpu_before_s = berth.memory_mb(), berth.cpu_s()
+    presents = long_chain(folder, case["presents"]) if "presents" in case else None
     wanted = re.compile(case["answer"].encode()) if "answer" in case else None
     for number in range(case.get("connections", 1)):
         text = bytes_of(case["send"]).replace(b"{connection}", str(number).encode())
-        answer = berth.say(text, case.get("within_s", 10), None if "answers_max" in case else wanted)
+        answer = berth.say(text, case.get("within_s", 10), None if "answers_max" in case else wanted, presents)
     if berth.ask() != "200":
         raise Wrong(f"/healthz has no answer afterwards: {berth.wait_end(2)}\n{berth.shown_log()}")
     if wanted:
@@ -298,6 +300,9 @@ def request(door, options, case, folder):
     if "answers_max" in case:
         count = len(re.findall(rb"HTTP/1\.1 \d", answer))
         expect(count <= case["answers_max"], f"{count} answers: {answer[:600]!r}")
+    if "cpu_s_more" in case:
+        taken_s = berth.cpu_s() - cpu_before_s
+        expect(taken_s <= case["cpu_s_more"], f"took {taken_s:.1f} s of a processor")
     if "memory_mb_more" in case:
         grown = berth.memory_mb() - before
         expect(grown <= case["memory_mb_more"], f"{grown:.0f} MB more")

@@ -106,10 +106,12 @@ def certificate(folder):
     return cert, key
 
 
-def stranger():
-    """TLS to a server whose certificate no authority signed."""
+def stranger(presents=None):
+    """TLS to a server whose certificate no authority signed, perhaps with a certificate and key of one's own."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if presents:
+        context.load_cert_chain(*presents)
     return context
 
 
@@ -197,6 +199,10 @@ class RunningBerth:
     def memory_mb(self):
         return peak_mb(self.child.pid)
 
+    def cpu_s(self):
+        words = pathlib.Path(f"/proc/{self.child.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
     def is_alive(self):
         return self.child.poll() is None
 
@@ -214,11 +220,11 @@ class RunningBerth:
         except (OSError, IndexError):
             return None
 
-    def say(self, request, seconds, until=None):
+    def say(self, request, seconds, until=None, presents=None):
         """What comes back for these bytes until the other side closes, it matches, or nothing more comes in that time."""
         answer = b""
         with socket.create_connection(("127.0.0.1", self.port), timeout=seconds) as plain:
-            with stranger().wrap_socket(plain) as stream:
+            with stranger(presents).wrap_socket(plain) as stream:
                 try:
                     stream.sendall(request)
                 except OSError:
