@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a shadow says of bindings that another scheduler makes, change by change and on a clock that is moved by hand.
+#include <gtest/gtest.h>
+#include <spdlog/fmt/fmt.h>
+
+#include <optional>
+
+#include "app/shadow/shadow.hpp"
+#include "app/simulate/simulation.hpp"
+#include "cases/put_json.hpp"
+#include "config/resolve.hpp"
+#include "ingest/ingest.hpp"
+#include "text/parse.hpp"
+
+namespace berth::cases {
+namespace {
+
+using namespace std::chrono_literals;
+using app::Shadow;
+using app::ShadowReport;
+using app::ShadowResult;
+
+struct Wish {
+  std::string uid = {};  // empty: of the name
+  std::string node = {};
+  int priority = 0;
+};
+
+class ShadowTest : public testing::Test {
+ protected:
+  ShadowTest() {
+    config::RawConfiguration raw = config::load_defaults();
+    plugins_ = app::load_plugins(raw, BERTH_BINARY_DIR "/plugins");
+    text::Diagnostics problems;
+    configuration_ = config::resolve(raw, plugins_.catalog(), config::AbsentPlugins::embedded(), problems);
+    EXPECT_TRUE(problems.empty()) << problems.render();
+    app::Simulation::Options options;
+    options.start_wall_ns = 1'000'000'000;
+    simulation_ = app::Simulation::make(symbols_, configuration_, plugins_, options).value();
+    ingest_.emplace(scheduler().intake());
+    shadow_.emplace(*ingest_, scheduler(), configuration_, clock());
+    cluster::ClusterSink& sink = *shadow_;
+    sink.node_added(node("a", 4));
+    sink.node_added(node("b", 4));
+    sink.synced();
+  }
+  scheduler::Scheduler& scheduler() { return simulation_->scheduler(); }
+  ManualClock& clock() { return simulation_->clock(); }
+
+  decode::Decoded decoded(const std::string& json) {
+    text::Diagnostics problems;
+    const auto documents = text::parse_json(json, "generated", problems);
+    auto out = decode::ObjectDecoder(symbols_, watched_by(*simulation_))
+                   .decode(documents.at(0), documents.at(0).root(), problems);
+    EXPECT_TRUE(problems.empty() && out) << problems.render() << json;
+    return *out;
+  }
+  model::NodePtr node(const std::string& name, int cpu) {
+    return std::get<model::NodePtr>(decoded(fmt::format(
+        R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"{}"}},"status":{{"allocatable":{{"cpu":"{}","memory":"8Gi","pods":"10"}}}}}})",
+        name, cpu)));
+  }
+  model::PodPtr pod(const std::string& name, int cpu, const Wish& wish = {}) {
+    return std::get<model::PodPtr>(decoded(fmt::format(
+        R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{0}","namespace":"default","uid":"{1}","resourceVersion":"{2}"}},)"
+        R"("spec":{{"schedulerName":"default-scheduler","nodeName":"{3}","priority":{4},"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"{5}"}}}}}}]}}}})",
+        name, wish.uid.empty() ? "uid-" + name : wish.uid, ++version_, wish.node, wish.priority, cpu)));
+  }
+  /// The scheduler in charge binds a pod that was pending.
+  void binds(const std::string& name, int cpu, const std::string& to) {
+    const model::PodPtr pending = pod(name, cpu);
+    shadow_->pod_added(pending);
+    shadow_->pod_updated(pending, pod(name, cpu, {.node = to}));
+  }
+  bool is_placed(const std::string& uid) { return scheduler().intake().cache.find_pod(uid).has_value(); }
+
+  SymbolTable symbols_;
+  config::Configuration configuration_;
+  app::PluginLibrary plugins_;
+  std::unique_ptr<app::Simulation> simulation_;
+  std::optional<ingest::Ingest> ingest_;
+  std::optional<Shadow> shadow_;
+  int version_ = 0;
+};
+
+TEST_F(ShadowTest, OneOfTwoEqualNodesIsTheSameOrATie) {
+  binds("p", 1, "a");
+  const ShadowReport report = shadow_->report();
+  EXPECT_EQ(report.count(ShadowResult::same) + report.count(ShadowResult::tie), 1U);
+  EXPECT_TRUE(is_placed("uid-p"));
+}
+
+TEST_F(ShadowTest, APodThatReplacesAnotherOfItsNameWasNotSeenBefore) {
+  const model::PodPtr pending = pod("p", 1, {.uid = "first"});
+  shadow_->pod_added(pending);
+  shadow_->pod_updated(pending, pod("p", 1, {.uid = "second", .node = "a"}));
+  const ShadowReport report = shadow_->report();
+  EXPECT_EQ(report.compared(), 0U) << "what it was before it was bound is not known";
+  EXPECT_EQ(report.not_seen_before, 1U);
+  EXPECT_TRUE(is_placed("second")) << "the change is passed on";
+}
+
+TEST_F(ShadowTest, ADifferenceIsJudgedWhenWhatCameTwoSecondsLaterIsKnown) {
+  binds("first", 2, "a");
+  clock().advance(5s);     // long ago for what follows
+  binds("worse", 1, "a");  // b is empty
+  EXPECT_EQ(shadow_->report().waiting, 1U);
+  clock().advance(2s - 1ns);
+  shadow_->node_updated(node("b", 4), node("b", 4));  // any change settles what is due
+  EXPECT_EQ(shadow_->report().waiting, 1U) << "not yet";
+  EXPECT_TRUE(shadow_->report().differences.empty());
+  clock().advance(1ns);
+  shadow_->node_updated(node("b", 4), node("b", 4));
+  const ShadowReport report = shadow_->report();
+  EXPECT_EQ(report.waiting, 0U);
+  ASSERT_EQ(report.differences.size(), 1U);
+  EXPECT_EQ(report.differences[0].pod, "default/worse");
+  EXPECT_EQ(report.differences[0].node_here, "b");
+  EXPECT_EQ(report.differences[0].result, ShadowResult::unexplained);
+  EXPECT_GT(report.score_lost, 0U);
+}
+
+TEST_F(ShadowTest, APodThatWentElsewhereWithinTwoSecondsMakesItARace) {
+  binds("first", 2, "a");
+  clock().advance(5s);
+  binds("worse", 1, "a");
+  clock().advance(1s);
+  binds("next", 3, "b");  // had it been there already, a had been the best
+  clock().advance(1s);
+  shadow_->node_updated(node("b", 4), node("b", 4));
+  ASSERT_EQ(shadow_->report().differences.size(), 1U);
+  EXPECT_EQ(shadow_->report().differences[0].result, ShadowResult::race);
+  EXPECT_TRUE(is_placed("uid-first") && is_placed("uid-worse") && is_placed("uid-next")) << "all is as it was";
+}
+
+TEST_F(ShadowTest, APodThatFitsNowhereHereIsADifferenceWithItsReason) {
+  binds("large", 8, "a");
+  EXPECT_EQ(shadow_->report().waiting, 1U);
+  shadow_->finish(1'000'000'000);
+  const ShadowReport report = shadow_->report();
+  EXPECT_EQ(report.count(ShadowResult::tie), 0U);
+  EXPECT_EQ(report.count(ShadowResult::rejected), 1U);
+  EXPECT_EQ(report.without_node, 1U);
+  ASSERT_EQ(report.differences.size(), 1U);
+  EXPECT_EQ(report.differences[0].node_here, "");
+  EXPECT_EQ(report.differences[0].why, "NodeResourcesFit: Insufficient cpu");
+}
+
+}  // namespace
+}  // namespace berth::cases
