@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <initializer_list>
 #include <tuple>
 #include <utility>
 
@@ -28,16 +29,23 @@ class ConfigMapData {
     const text::Value* const value = data_.find(key);
     return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
   }
-  std::vector<std::string> list(std::string_view key) const {
-    std::vector<std::string> out;
+  /// Fails on what is no list of texts: an empty list of names would let in all of them.
+  Status read_list(std::string_view key, std::vector<std::string>& out) const {
+    out.clear();
     text::Diagnostics diagnostics;
     const std::string json = text(key);
-    if (json.empty()) return out;
+    if (json.empty()) return Unit{};
+    const Error unreadable{fmt::format("{} is no list of texts in JSON", key)};
     const auto documents = text::parse_json(json, "extension-apiserver-authentication", diagnostics);
-    if (documents.empty() || !documents.front().root().is_sequence()) return out;
-    for (const text::Value& name : documents.front().root().elements())
-      if (name.is_string()) out.emplace_back(name.text());
-    return out;
+    if (documents.empty()) return unreadable;
+    const text::Value& names = documents.front().root();
+    if (names.is_null()) return Unit{};
+    if (!names.is_sequence()) return unreadable;
+    for (const text::Value& name : names.elements()) {
+      if (!name.is_string()) return unreadable;
+      out.emplace_back(name.text());
+    }
+    return Unit{};
   }
 
  private:
@@ -83,11 +91,14 @@ Status AuthorityLookup::add_from_cluster(CallerAuthorities& known) const {
   if (known.request_header_ca.empty()) {
     // Authority, names and headers belong together: they are one party's word.
     known.request_header_ca = data.text("requestheader-client-ca-file");
-    known.allowed_names = data.list("requestheader-allowed-names");
-    known.username_headers = data.list("requestheader-username-headers");
-    known.uid_headers = data.list("requestheader-uid-headers");
-    known.group_headers = data.list("requestheader-group-headers");
-    known.extra_header_prefixes = data.list("requestheader-extra-headers-prefix");
+    for (const auto& [key, names] : std::initializer_list<std::pair<const char*, std::vector<std::string>*>>{
+             {"requestheader-allowed-names", &known.allowed_names},
+             {"requestheader-username-headers", &known.username_headers},
+             {"requestheader-uid-headers", &known.uid_headers},
+             {"requestheader-group-headers", &known.group_headers},
+             {"requestheader-extra-headers-prefix", &known.extra_header_prefixes}})
+      if (const Status read = data.read_list(key, *names); !read.ok())
+        return Error{"ConfigMap kube-system/extension-apiserver-authentication: " + read.error().message};
   }
   return Unit{};
 }

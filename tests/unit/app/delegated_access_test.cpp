@@ -184,6 +184,12 @@ TEST_F(DelegatedAccessTest, FrontProxiesVouchForWhomTheirHeadersName) {
   EXPECT_EQ(status(gate, ask("/metrics", headers)), 403) << "headers alone are nothing";
 }
 
+TEST_F(DelegatedAccessTest, NamesOfFrontProxiesThatCannotBeReadLetNoneIn) {
+  publish_authorities("front");  // not ["front"]
+  DelegatedAccess& gate = access();
+  EXPECT_EQ(status(gate, ask("/metrics", {{"x-remote-user", k_known}}, proxies_.sign("other").certificate)), 403);
+}
+
 TEST_F(DelegatedAccessTest, FilesThatFlagsNameWinOverTheCluster) {
   publish_authorities();
   const TemporaryDirectory directory;
