@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/guarded.hpp"
+#include "base/late.hpp"
 #include "binding/executor.hpp"
 #include "framework/ports.hpp"
 #include "queue/scheduling_queue.hpp"
-#include "base/late.hpp"
 
 namespace berth::scheduler {
 

@@ -53,6 +53,7 @@ constexpr std::chrono::seconds k_room_limit{1};           // for a connection th
 /// After a refusal, so that the caller can read it before the kernel drops it for what is still coming in.
 constexpr std::chrono::seconds k_linger_limit{1};
 constexpr std::size_t k_linger_bytes_max = 256 << 10;
+constexpr int k_presented_max = 16;  // certificates of a caller; what leads to an authority has a few
 
 using Stop = boost::system::error_code;
 using Phase = ConnectionTable::Phase;
@@ -67,13 +68,14 @@ std::string pem_of(X509* certificate) {
   return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
 }
 
-/// What the caller presented: its certificate and those it sent along.
+/// What the caller presented: its certificate and the first of those it sent along. Each request reads them again.
 std::string peer_chain_of(SSL* connection) {
   const Certificate own(SSL_get1_peer_certificate(connection));
   if (!own) return {};
   std::string out = pem_of(own.get());
   const STACK_OF(X509)* const others = SSL_get_peer_cert_chain(connection);
-  for (int i = 0; others != nullptr && i < sk_X509_num(others); ++i) out += pem_of(sk_X509_value(others, i));
+  for (int i = 0; others != nullptr && i < std::min(sk_X509_num(others), k_presented_max); ++i)
+    out += pem_of(sk_X509_value(others, i));
   return out;
 }
 
@@ -143,6 +145,7 @@ struct HttpsServer::State {
   asio::awaitable<bool> accept_one();
   asio::awaitable<bool> make_room();
   void welcome(asio::ip::tcp::socket socket);
+  Status take_new_keys(ServingKeys& served);
   asio::awaitable<void> keep_keys_fresh();
   std::shared_ptr<ServedTls> current_tls() {
     const Lock lock(mutex);
@@ -238,27 +241,31 @@ Status HttpsServer::State::listen() {
 }
 
 /// Connections that are open keep what they began with.
+Status HttpsServer::State::take_new_keys(ServingKeys& served) {
+  Result<ServingKeys> keys = options.reload_keys();
+  if (!keys.ok()) return keys.error();
+  if (*keys == served) return Unit{};
+  Result<std::shared_ptr<ServedTls>> made = make_tls(*keys, options);
+  if (!made.ok()) return made.error();
+  served = std::move(*keys);
+  observe::info("The serving certificate has changed");
+  const Lock lock(mutex);
+  tls = std::move(*made);
+  return Unit{};
+}
+
 asio::awaitable<void> HttpsServer::State::keep_keys_fresh() {
   ServingKeys served{options.keys, options.named_keys};
   for (;;) {
     reload.expires_after(k_reload_period);
     auto [error] = co_await reload.async_wait(k_await);
     if (error) co_return;
-    Result<ServingKeys> keys = options.reload_keys();
-    if (!keys.ok()) {
-      observe::warning("The serving certificate stays as it is", {{"err", keys.error().message}});
-      continue;
+    try {
+      if (const Status taken = take_new_keys(served); !taken.ok())
+        observe::warning("The serving certificate stays as it is", {{"err", taken.error().message}});
+    } catch (const std::exception& e) {
+      observe::warning("The serving certificate stays as it is", {{"err", e.what()}});
     }
-    if (*keys == served) continue;
-    Result<std::shared_ptr<ServedTls>> made = make_tls(*keys, options);
-    if (!made.ok()) {
-      observe::warning("The serving certificate stays as it is", {{"err", made.error().message}});
-      continue;
-    }
-    served = std::move(*keys);
-    observe::info("The serving certificate has changed");
-    const Lock lock(mutex);
-    tls = std::move(*made);
   }
 }
 
@@ -397,8 +404,10 @@ asio::awaitable<void> HttpsServer::State::converse(ConnectionPtr<Stream> connect
     Answer found = co_await reply_to(ask);
     if (found.is_admitted) caller.place->admit();
     if (options.on_answer) options.on_answer(ask, found.reply, std::chrono::steady_clock::now() - began);
-    const bool is_written = co_await write(caller, std::move(found.reply), keeps, version, ask.method == "HEAD");
-    if (!is_written || !keeps) co_return;
+    // Whose certificates lead to nobody who is known here has one request for each handshake.
+    const bool stays = keeps && (found.reply.status != 401 || caller.peer_chain.empty());
+    const bool is_written = co_await write(caller, std::move(found.reply), stays, version, ask.method == "HEAD");
+    if (!is_written || !stays) co_return;
     patience = options.idle_limit;
   }
 }

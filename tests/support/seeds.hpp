@@ -7,7 +7,9 @@
 
 namespace berth::tests {
 
-#if defined(BERTH_SANITIZED)
+#if defined(__SANITIZE_THREAD__)
+inline constexpr std::uint32_t k_usual_seeds = 4;  // a simulation has one thread
+#elif defined(BERTH_SANITIZED)
 inline constexpr std::uint32_t k_usual_seeds = 20;  // each takes some ten times as long
 #else
 inline constexpr std::uint32_t k_usual_seeds = 100;
@@ -18,7 +20,7 @@ inline bool are_few_seeds() {
   return std::getenv("BERTH_SEED") != nullptr || (std::getenv("BERTH_LONG") == nullptr && k_usual_seeds < 100);
 }
 
-/// The seeds of random clusters: 100 of them, 20 under sanitizers, 1,000 with BERTH_LONG (scripts/test --long), or only
+/// The seeds of random clusters: 100 of them, 20 or 4 under sanitizers, 1,000 with BERTH_LONG (scripts/test --long), or only
 /// BERTH_SEED. Printed.
 inline std::vector<std::uint32_t> seeds() {
   if (const char* one = std::getenv("BERTH_SEED")) return {static_cast<std::uint32_t>(std::strtoul(one, nullptr, 10))};

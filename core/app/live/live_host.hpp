@@ -16,6 +16,7 @@
 #include "app/shadow/shadow.hpp"
 #include "base/clock.hpp"
 #include "base/guarded.hpp"
+#include "base/late.hpp"
 #include "binding/thread_pool.hpp"
 #include "binding/timers.hpp"
 #include "cluster/kube/lease/reign.hpp"
@@ -26,7 +27,6 @@
 #include "framework/slow_calls.hpp"
 #include "ingest/ingest.hpp"
 #include "metrics/event_handling_metrics.hpp"
-#include "base/late.hpp"
 #include "scheduler/scheduler.hpp"
 #include "text/diagnostics.hpp"
 

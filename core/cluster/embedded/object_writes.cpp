@@ -2,8 +2,8 @@
 // What an API server makes of writes to objects: versions, subresources, names that it makes, finalizers.
 #include <spdlog/fmt/fmt.h>
 
-#include "model/uuid.hpp"
 #include "cluster/embedded/embedded_state.hpp"
+#include "model/uuid.hpp"
 #include "text/json_object.hpp"
 
 namespace berth::cluster {

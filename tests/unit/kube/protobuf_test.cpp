@@ -183,15 +183,20 @@ TEST_F(ProtobufTest, ATruncatedListIsNotTaken) {
 TEST_F(ProtobufTest, DamageIsAProblemAndNeverACrash) {
   const RichObject pod = rich_objects("ns", "x").front();
   const std::string bytes = to_protobuf(list_text(pod)).value();
+#if defined(__SANITIZE_THREAD__)
+  constexpr std::size_t k_step = 7;  // slow, and one thread reads
+#else
+  constexpr std::size_t k_step = 1;
+#endif
   std::size_t refused = 0;
-  for (std::size_t i = 0; i < bytes.size(); ++i)
+  for (std::size_t i = 0; i < bytes.size(); i += k_step)
     for (const char mask : {'\x01', '\x80', '\xff'}) {
       std::string damaged = bytes;
       damaged[i] = static_cast<char>(damaged[i] ^ mask);
       const Received got = list(std::string(k_protobuf), pod.resource, damaged, 64);
       if (!got.good || !got.problems.empty() || !got.metadata.ok()) ++refused;
     }
-  EXPECT_GT(refused, bytes.size() / 8);  // damaged text is text
+  EXPECT_GT(refused, bytes.size() / (8 * k_step));  // damaged text is text
   EXPECT_FALSE(list(std::string(k_protobuf), pod.resource, "{\"items\":[]}", 100).good);
 }
 

@@ -14,6 +14,7 @@
 #include "net/http_client.hpp"
 #include "serving/peer_identity.hpp"
 #include "support/test_authority.hpp"
+#include "unit/serving/raw_caller.hpp"
 
 namespace berth::serving {
 namespace {
@@ -39,24 +40,34 @@ class HttpsServerTest : public testing::Test {
     options.address = "127.0.0.1";
     options.port = 0;
     options.keys = *make_self_signed({"127.0.0.1"}, clock.wall_ns());
-    auto made =
-        HttpsServer::make(options,
-                          {{"/a",
-                            [](const HttpRequest&) {
-                              return HttpResponse{200, "a"};
-                            }},
-                           {"/a/",
-                            [](const HttpRequest& ask) {
-                              return HttpResponse{200, "below " + ask.path.substr(3)};
-                            }},
-                           {"/who",
-                            [](const HttpRequest& ask) {
-                              return HttpResponse{200, ask.peer_chain.empty() ? "nobody" : peer_name(ask.peer_chain)};
-                            }},
-                           {"/throws", [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("x"); }}},
-                          [](const HttpRequest& ask) {
-                            return ask.path == "/closed" ? std::optional<HttpResponse>({403, "no"}) : std::nullopt;
-                          });
+    auto made = HttpsServer::make(
+        options,
+        {{"/a",
+          [](const HttpRequest&) {
+            return HttpResponse{200, "a"};
+          }},
+         {"/a/",
+          [](const HttpRequest& ask) {
+            return HttpResponse{200, "below " + ask.path.substr(3)};
+          }},
+         {"/who",
+          [](const HttpRequest& ask) {
+            return HttpResponse{200, ask.peer_chain.empty() ? "nobody" : peer_name(ask.peer_chain)};
+          }},
+         {"/count",
+          [](const HttpRequest& ask) {
+            std::size_t count = 0;
+            for (std::size_t at = 0; (at = ask.peer_chain.find("BEGIN", at)) != std::string::npos; ++at) ++count;
+            return HttpResponse{200, std::to_string(count)};
+          }},
+         {"/unknown",
+          [](const HttpRequest&) {
+            return HttpResponse{401, "who"};
+          }},
+         {"/throws", [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("x"); }}},
+        [](const HttpRequest& ask) {
+          return ask.path == "/closed" ? std::optional<HttpResponse>({403, "no"}) : std::nullopt;
+        });
     EXPECT_TRUE(made.ok()) << made.error().message;
     server = std::move(*made);
     ClientConfig config;
@@ -106,6 +117,35 @@ TEST_F(HttpsServerTest, HandlersSeeTheCertificateThatACallerShows) {
       threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),
       net::HttpClientOptions{});
   EXPECT_EQ(get("/who").second, "someone of team");
+}
+
+TEST_F(HttpsServerTest, OfALongChainTheFirstCertificatesAreTaken) {
+  ClientConfig config;
+  config.server = *net::parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
+  config.tls.insecure = true;
+  const tests::SignedPair pair = authority().sign("someone", {"team"});
+  for (int i = 0; i < 31; ++i) config.tls.certificate.data += pair.certificate;
+  config.tls.key.data = pair.key;
+  client = std::make_unique<net::HttpClient>(
+      threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),
+      net::HttpClientOptions{});
+  EXPECT_EQ(get("/count").second, "17");
+}
+
+// Each request of theirs would be judged again, at the cost of a chain.
+TEST_F(HttpsServerTest, CertificatesOfStrangersHaveOneRequestForEachHandshake) {
+  const std::string ask = "GET /unknown HTTP/1.1\r\nHost: x\r\n\r\n";
+  tests::RawCaller without(server->port());
+  ASSERT_TRUE(without.send(ask + ask));
+  EXPECT_TRUE(without.read_answer().starts_with("HTTP/1.1 401"));
+  EXPECT_TRUE(without.read_answer().starts_with("HTTP/1.1 401"));
+  tests::RawCaller with(server->port(), tests::RawCaller::Kind::connected_only);
+  const tests::SignedPair pair = authority().sign("someone", {"team"});
+  ASSERT_TRUE(with.shake_hands(0, pair.certificate, pair.key));
+  ASSERT_TRUE(with.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n" + ask + ask));
+  EXPECT_TRUE(with.read_answer().starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(with.read_answer().starts_with("HTTP/1.1 401"));
+  EXPECT_EQ(with.read_answer(), "");
 }
 
 TEST_F(HttpsServerTest, WhatTlsCannotBeIsSaidBeforeItListens) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <arpa/inet.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -45,9 +46,11 @@ class RawCaller {
   RawCaller& operator=(const RawCaller&) = delete;
 
   bool is_connected() const noexcept { return is_connected_; }
-  bool shake_hands(int newest_tls = 0) {
+  /// With a certificate and its key, in PEM, when they are given. Requires: Kind::connected_only.
+  bool shake_hands(int newest_tls = 0, const std::string& certificate = {}, const std::string& key = {}) {
     context_ = SSL_CTX_new(TLS_client_method());
     if (newest_tls != 0) SSL_CTX_set_max_proto_version(context_, newest_tls);
+    if (!certificate.empty()) present(certificate, key);
     tls_ = SSL_new(context_);
     SSL_set_fd(tls_, socket_);
     return SSL_connect(tls_) == 1;
@@ -112,6 +115,16 @@ class RawCaller {
   }
 
  private:
+  void present(const std::string& certificate, const std::string& key) {
+    const std::unique_ptr<BIO, int (*)(BIO*)> certificate_text(BIO_new_mem_buf(certificate.data(), -1), BIO_free);
+    const std::unique_ptr<BIO, int (*)(BIO*)> key_text(BIO_new_mem_buf(key.data(), -1), BIO_free);
+    const std::unique_ptr<X509, void (*)(X509*)> own(
+        PEM_read_bio_X509(certificate_text.get(), nullptr, nullptr, nullptr), X509_free);
+    const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> secret(
+        PEM_read_bio_PrivateKey(key_text.get(), nullptr, nullptr, nullptr), EVP_PKEY_free);
+    SSL_CTX_use_certificate(context_, own.get());
+    SSL_CTX_use_PrivateKey(context_, secret.get());
+  }
   bool read_more() {
     std::array<char, 4096> piece{};
     errno = 0;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/guarded.hpp"
-#include "model/uuid.hpp"
 #include "cluster/kube/read/api_status.hpp"
+#include "model/uuid.hpp"
 #include "net/http_session.hpp"
 #include "observe/log.hpp"
 #include "text/json_object.hpp"
