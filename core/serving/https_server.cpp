@@ -404,7 +404,7 @@ asio::awaitable<void> HttpsServer::State::converse(ConnectionPtr<Stream> connect
     Answer found = co_await reply_to(ask);
     if (found.is_admitted) caller.place->admit();
     if (options.on_answer) options.on_answer(ask, found.reply, std::chrono::steady_clock::now() - began);
-    // Whose certificates lead to nobody who is known here has one request for each handshake.
+    // A caller with certificates that no authority here has signed has one request for each handshake.
     const bool stays = keeps && (found.reply.status != 401 || caller.peer_chain.empty());
     const bool is_written = co_await write(caller, std::move(found.reply), stays, version, ask.method == "HEAD");
     if (!is_written || !stays) co_return;

@@ -14,6 +14,7 @@ using berth::ObjectAnswer;
 
 constexpr int k_attempts_max = 5;  // on conflicts
 constexpr std::uint32_t k_conflict_pause_ms = 10;
+constexpr std::uint32_t k_release_look_ms = 50;
 constexpr std::uint32_t k_poll_ms = 5000;
 // How often and how long the watch is asked whether it knows a claim that was created, and the server what became of a write.
 constexpr std::uint32_t k_known_look_ms = 1000;
@@ -63,7 +64,8 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
       : services_(services), state_(state), pod_(std::move(pod)), call_(call) {}
 
   void bind_next() {
-    while (at_ < state_.claims.size() && claim().object->is_reserved_for(pod_.uid)) ++at_;
+    for (; at_ < state_.claims.size() && claim().object->is_reserved_for(pod_.uid); ++at_)
+      if (is_given_back()) return guarded([this] { reserve_again(); });
     if (at_ == state_.claims.size()) return begin_waiting();
     attempts_ = 0;
     has_published_ = false;
@@ -98,6 +100,26 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
   }
 
   // One claim.
+
+  /// The attempt before this one, whose binding failed, takes its reservation back, or has done so since this one began.
+  /// Departs from upstream, whose unreserve waits for the answer.
+  bool is_given_back() const {
+    const ClaimObject& object = *state_.claims[at_].object;
+    if (services_.releases->is_under_way(object.uid, pod_.uid)) return true;
+    services_.cluster.refresh();
+    const ClaimPtr now = services_.cluster.claim(object.ns, object.name);
+    return now != nullptr && now->uid == object.uid && !now->is_reserved_for(pod_.uid);
+  }
+
+  void reserve_again() {
+    if (call_.cancelled()) return end_claim("context canceled");
+    if (services_.releases->is_under_way(claim().object->uid, pod_.uid))
+      return later(k_release_look_ms, [](ClaimBinding& self) { self.reserve_again(); });
+    attempts_ = 0;
+    has_published_ = false;
+    written_.clear();
+    read_again();
+  }
 
   void create() {
     if (call_.cancelled()) return end_claim("context canceled");
@@ -135,6 +157,10 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
     if (call_.cancelled()) return end_claim("context canceled");
     const std::string name = now->key();
     if (now->is_deleting) return end_claim("claim " + name + " got deleted in the meantime");
+    if (claim().publish == nullptr && now->is_reserved_for(pod_.uid)) {
+      claim().object = now;
+      return end_claim({});
+    }
     if (claim().publish == nullptr) return write_status(now);
     if (now->allocation != nullptr) {
       // Pods of one group share what was decided for the first of them, and any of them may write it.
@@ -406,15 +432,18 @@ void release_claims(const BindingServices& services, CycleState& state, const Po
             .json("metadata", JsonWriter::object().text("uid", object.uid).done())
             .json("status", JsonWriter::object().json("reservedFor", JsonWriter::list().item(reference).done()).done())
             .done();
-    services.writes.patch({k_claims, object.ns, object.name, "status"}, BERTH_PATCH_STRATEGIC, patch,
-                          [services, key = object.key()](const ObjectAnswer& answer) {
-                            try {
-                              take_released(services, key, answer);
-                            } catch (const std::exception& e) {
-                              const berth_kv_v1 fields[] = {{berth::borrow("claim"), berth::borrow(key)}};
-                              services.log.write(BERTH_LOG_ERROR, e.what(), fields);
-                            }
-                          });
+    services.releases->begin(object.uid, pod.uid);
+    services.writes.patch(
+        {k_claims, object.ns, object.name, "status"}, BERTH_PATCH_STRATEGIC, patch,
+        [services, key = object.key(), uid = object.uid, pod_uid = pod.uid](const ObjectAnswer& answer) {
+          try {
+            take_released(services, key, answer);
+          } catch (const std::exception& e) {
+            const berth_kv_v1 fields[] = {{berth::borrow("claim"), berth::borrow(key)}};
+            services.log.write(BERTH_LOG_ERROR, e.what(), fields);
+          }
+          services.releases->end(uid, pod_uid);
+        });
   }
 }
 

@@ -7,11 +7,40 @@
 #pragma once
 #include <berth/object_writes.hpp>
 
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
 #include "claim_deletion.hpp"
 #include "claim_metrics.hpp"
 #include "cycle_state.hpp"
 
 namespace dynamic_resources {
+
+/// Reservations that are being taken back: the server may carry that out at any moment, so what the watch says of them is
+/// over. Bound: by the writes under way. Threads: any.
+class Releases {
+ public:
+  void begin(const std::string& claim_uid, const std::string& pod_uid) {
+    const std::lock_guard lock(mutex_);
+    under_way_.emplace(claim_uid, pod_uid);
+  }
+  void end(const std::string& claim_uid, const std::string& pod_uid) {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = under_way_.find({claim_uid, pod_uid}); at != under_way_.end()) under_way_.erase(at);
+  }
+  bool is_under_way(const std::string& claim_uid, const std::string& pod_uid) const {
+    const std::lock_guard lock(mutex_);
+    return under_way_.contains({claim_uid, pod_uid});
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::multiset<std::pair<std::string, std::string>> under_way_;  // uids of claim and pod
+};
 
 /// What the writing points need.
 struct BindingServices {
@@ -24,6 +53,7 @@ struct BindingServices {
   berth::Log log;
   ClaimMetrics metrics;
   std::int64_t binding_timeout_ns;
+  std::shared_ptr<Releases> releases = std::make_shared<Releases>();
 };
 
 struct PodName {

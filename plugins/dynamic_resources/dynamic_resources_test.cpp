@@ -309,6 +309,48 @@ TEST_F(Devices, ThatAreGivenBackAreAssumedAsTheAnswerSays) {
   EXPECT_EQ(cluster.assumed_written.size(), 1u) << "nothing of an answer without an object, or of an error";
 }
 
+// The pod may be tried again before the server has answered: it must not take the reservation for one that stays.
+TEST_F(Devices, ThatAreBeingGivenBackAreReservedAgain) {
+  const std::string allocation =
+      R"("allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"a","device":"gpu-0"}]}})";
+  const std::string mine = R"({"resource":"pods","name":"p","uid":"pu"})";
+  const auto written = [&](const std::string& consumers) {
+    return R"({"metadata":{"name":"c","namespace":"default","uid":"cu"},"status":{)" + allocation +
+           R"(,"reservedFor":[)" + consumers + "]}}";
+  };
+  put_claim("{" + allocation + R"(,"reservedFor":[)" + mine + "]}");
+  PodSpec reserved = pod;
+  reserved.uid = "pu";
+  Attempt first(policy, reserved, k_nodes), second(policy, reserved, k_nodes);
+  for (Attempt* each : {&first, &second}) {
+    each->pre_filter();
+    each->filter();
+  }
+  const auto* reserve = policy.ops<berth_reserve_ops_v1>("berth.reserve/1");
+  NoteRecord note;
+  ASSERT_EQ(reserve->reserve(policy.self(), first.cycle(), 0, note.raw()), static_cast<berth_code>(BERTH_OK));
+  ASSERT_EQ(reserve->reserve(policy.self(), second.cycle(), 0, note.raw()), static_cast<berth_code>(BERTH_OK));
+  RecordedCall call("a");
+  cluster.answer_code = [&](const std::string& request) -> berth_code {
+    if (request.starts_with("patch")) {  // the server has not answered yet
+      EXPECT_EQ(pre_bind(policy, second, call).code, static_cast<berth_code>(BERTH_ASYNC));
+      EXPECT_TRUE(call.outcomes.empty());
+      put_claim("{" + allocation + "}");
+    }
+    return BERTH_OK;
+  };
+  cluster.patched_object = written("");
+  cluster.read_object = written("");
+  reserve->unreserve(policy.self(), first.cycle(), 0);
+  for (int turn = 0; turn < 5 && call.outcomes.empty(); ++turn) cluster.run_next_task();
+  const std::string object = std::string(k_claims) + "/status default/c";
+  EXPECT_EQ(
+      cluster.requests,
+      (std::vector<std::string>{"patch " + object, std::string("get ") + k_claims + " default/c", "update " + object}));
+  EXPECT_NE(cluster.bodies.back().find(mine), std::string::npos) << cluster.bodies.back();
+  EXPECT_EQ(call.outcomes, (std::vector<Outcome>{{}}));
+}
+
 // Searches are kept by what claims ask for, not by whose they are; what is wrong is said of the claim that it is wrong with.
 TEST_F(Devices, AreFoundForEachClaimOfAKindByItself) {
   const auto put = [&](const std::string& name, const std::string& selector) {
