@@ -112,12 +112,12 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
   }
 
   void reserve_again() {
+    written_.clear();  // it is of the claim before
     if (call_.cancelled()) return end_claim("context canceled");
     if (services_.releases->is_under_way(claim().object->uid, pod_.uid))
       return later(k_release_look_ms, [](ClaimBinding& self) { self.reserve_again(); });
     attempts_ = 0;
     has_published_ = false;
-    written_.clear();
     read_again();
   }
 
@@ -157,11 +157,11 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
     if (call_.cancelled()) return end_claim("context canceled");
     const std::string name = now->key();
     if (now->is_deleting) return end_claim("claim " + name + " got deleted in the meantime");
-    if (claim().publish == nullptr && now->is_reserved_for(pod_.uid)) {
+    if (claim().publish == nullptr && !now->is_reserved_for(pod_.uid)) return write_status(now);
+    if (claim().publish == nullptr) {
       claim().object = now;
       return end_claim({});
     }
-    if (claim().publish == nullptr) return write_status(now);
     if (now->allocation != nullptr) {
       // Pods of one group share what was decided for the first of them, and any of them may write it.
       if (state_.group.empty() || !now->allocation->has_same_devices(*claim().publish)) {
@@ -432,18 +432,16 @@ void release_claims(const BindingServices& services, CycleState& state, const Po
             .json("metadata", JsonWriter::object().text("uid", object.uid).done())
             .json("status", JsonWriter::object().json("reservedFor", JsonWriter::list().item(reference).done()).done())
             .done();
-    services.releases->begin(object.uid, pod.uid);
-    services.writes.patch(
-        {k_claims, object.ns, object.name, "status"}, BERTH_PATCH_STRATEGIC, patch,
-        [services, key = object.key(), uid = object.uid, pod_uid = pod.uid](const ObjectAnswer& answer) {
-          try {
-            take_released(services, key, answer);
-          } catch (const std::exception& e) {
-            const berth_kv_v1 fields[] = {{berth::borrow("claim"), berth::borrow(key)}};
-            services.log.write(BERTH_LOG_ERROR, e.what(), fields);
-          }
-          services.releases->end(uid, pod_uid);
-        });
+    auto turn = std::make_shared<const Releases::Turn>(services.releases, object.uid, pod.uid);
+    services.writes.patch({k_claims, object.ns, object.name, "status"}, BERTH_PATCH_STRATEGIC, patch,
+                          [services, key = object.key(), turn = std::move(turn)](const ObjectAnswer& answer) {
+                            try {
+                              take_released(services, key, answer);
+                            } catch (const std::exception& e) {
+                              const berth_kv_v1 fields[] = {{berth::borrow("claim"), berth::borrow(key)}};
+                              services.log.write(BERTH_LOG_ERROR, e.what(), fields);
+                            }
+                          });
   }
 }
 

@@ -24,14 +24,26 @@ namespace dynamic_resources {
 /// over. Bound: by the writes under way. Threads: any.
 class Releases {
  public:
-  void begin(const std::string& claim_uid, const std::string& pod_uid) {
-    const std::lock_guard lock(mutex_);
-    under_way_.emplace(claim_uid, pod_uid);
-  }
-  void end(const std::string& claim_uid, const std::string& pod_uid) {
-    const std::lock_guard lock(mutex_);
-    if (const auto at = under_way_.find({claim_uid, pod_uid}); at != under_way_.end()) under_way_.erase(at);
-  }
+  /// A release lasts as long as this lives: the answer to its write holds it.
+  class Turn {
+   public:
+    Turn(std::shared_ptr<Releases> releases, std::string claim_uid, std::string pod_uid)
+        : releases_(std::move(releases)), uids_(std::move(claim_uid), std::move(pod_uid)) {
+      const std::lock_guard lock(releases_->mutex_);
+      releases_->under_way_.insert(uids_);
+    }
+    ~Turn() {
+      const std::lock_guard lock(releases_->mutex_);
+      releases_->under_way_.erase(releases_->under_way_.find(uids_));
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    const std::shared_ptr<Releases> releases_;
+    const std::pair<std::string, std::string> uids_;
+  };
+
   bool is_under_way(const std::string& claim_uid, const std::string& pod_uid) const {
     const std::lock_guard lock(mutex_);
     return under_way_.contains({claim_uid, pod_uid});
