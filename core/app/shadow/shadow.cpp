@@ -39,7 +39,7 @@ void Shadow::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
     if (is_synced_) see(new_pod);
   } else if (is_synced_ && new_pod->node_name != k_no_symbol && old_pod->node_name == k_no_symbol) {
     if (scheduler_.views().framework.find(old_pod->scheduler_name) != nullptr)
-      guarded("compared", [&] { compare(old_pod, new_pod); });
+      guarded("compare", [&] { compare(old_pod, new_pod); });
     note({clock_.monotonic_ns(), new_pod, nullptr, true});
   }
   sink_.pod_updated(old_pod, new_pod);
@@ -227,17 +227,16 @@ void Shadow::settle_until(std::int64_t due_ns, std::int64_t end_ns) {
 void Shadow::settle_first() {
   Held held = std::move(held_.front());
   held_.pop_front();
-  guarded("explained", [&] { settle(held); });
+  guarded("explain", [&] { settle(held); });
 }
 
 /// What follows the cluster goes on, whatever becomes of a comparison.
 template <typename Step>
-void Shadow::guarded(std::string_view done, Step&& step) {
+void Shadow::guarded(std::string_view step_name, Step&& step) {
   try {
     step();
   } catch (const std::exception& e) {
-    observe::error("A decision of the scheduler in charge was not compared to its end",
-                   {{"err", e.what()}, {"not", done}});
+    observe::error("Failed to compare a decision of the scheduler in charge", {{"err", e.what()}, {"step", step_name}});
   }
 }
 

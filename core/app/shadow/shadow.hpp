@@ -93,7 +93,7 @@ class Shadow final : public cluster::ClusterSink {
   void settle_until(std::int64_t due_ns, std::int64_t end_ns);
   void settle_first();
   template <typename Step>
-  void guarded(std::string_view done, Step&& step);
+  void guarded(std::string_view step_name, Step&& step);
   void count(ShadowDifference difference);
 
   cluster::ClusterSink& sink_;
