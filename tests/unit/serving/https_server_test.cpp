@@ -77,6 +77,17 @@ class HttpsServerTest : public testing::Test {
         threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),
         net::HttpClientOptions{});
   }
+  /// The client connects again, with certificates in PEM.
+  void present(std::string certificates, std::string key) {
+    ClientConfig config;
+    config.server = *net::parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
+    config.tls.insecure = true;
+    config.tls.certificate.data = std::move(certificates);
+    config.tls.key.data = std::move(key);
+    client = std::make_unique<net::HttpClient>(
+        threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),
+        net::HttpClientOptions{});
+  }
   std::pair<int, std::string> get(const std::string& target) {
     auto promise = std::make_shared<std::promise<std::pair<int, std::string>>>();
     net::Request request;
@@ -106,29 +117,17 @@ TEST_F(HttpsServerTest, TheGateComesFirstAndAHandlerThatThrowsIsAnError) {
 
 TEST_F(HttpsServerTest, HandlersSeeTheCertificateThatACallerShows) {
   EXPECT_EQ(get("/who").second, "nobody");
-  ClientConfig config;
-  config.server = *net::parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
-  config.tls.insecure = true;
   // That authority is unknown here: it is let in all the same, for the gate to judge.
   const tests::SignedPair pair = authority().sign("someone", {"team"});
-  config.tls.certificate.data = pair.certificate;
-  config.tls.key.data = pair.key;
-  client = std::make_unique<net::HttpClient>(
-      threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),
-      net::HttpClientOptions{});
+  present(pair.certificate, pair.key);
   EXPECT_EQ(get("/who").second, "someone of team");
 }
 
 TEST_F(HttpsServerTest, OfALongChainTheFirstCertificatesAreTaken) {
-  ClientConfig config;
-  config.server = *net::parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
-  config.tls.insecure = true;
   const tests::SignedPair pair = authority().sign("someone", {"team"});
-  for (int i = 0; i < 31; ++i) config.tls.certificate.data += pair.certificate;
-  config.tls.key.data = pair.key;
-  client = std::make_unique<net::HttpClient>(
-      threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),
-      net::HttpClientOptions{});
+  std::string chain;
+  for (int i = 0; i < 31; ++i) chain += pair.certificate;
+  present(chain, pair.key);
   EXPECT_EQ(get("/count").second, "17");
 }
 
