@@ -33,7 +33,7 @@ struct Session {
   asio::any_io_executor executor;  // a strand
   asio::steady_timer wake;         // of a watch that waits for changes
   std::function<void()> close;     // on the strand
-  const ApiResource* watched = nullptr;
+  std::atomic<const ApiResource*> watched{nullptr};  // set before the store is read for the first time
   std::uint64_t number = 0;  // in the order in which they came
 
   struct Earlier {
@@ -410,9 +410,7 @@ void ApiServer::State::changed(const ApiResource* resource) {
   ++change_count;
   news.notify_all();
   for (const std::shared_ptr<Session>& session : sessions)
-    asio::post(session->executor, [session, resource] {
-      if (session->watched == resource) session->wake.cancel();
-    });
+    if (session->watched == resource) asio::post(session->executor, [session] { session->wake.cancel(); });
 }
 
 void ApiServer::State::close_all() {
