@@ -11,6 +11,7 @@
 #include "berth/abi/host.h"
 #include "berth/abi/version.h"
 #include "loader/ops_completeness.hpp"
+#include "loader/tables/dynamic_tables.hpp"
 
 namespace berth::loader {
 namespace {
@@ -124,6 +125,17 @@ void judge_linkage(const ElfFile& elf, PluginFile& file) {
   judge_loaded_with(elf, finding);
   if (finding.evidence.empty()) return;
   finding.advice = "build with berth_add_plugin(), or link with -Wl,-z,noexecstack -Wl,-z,text and without RPATH";
+  file.findings.push_back(std::move(finding));
+}
+
+/// The dynamic linker trusts the tables of a library that it has begun to load. Where it would see another file than is
+/// judged here, that has been said instead.
+void judge_tables(std::span<const std::byte> bytes, const ElfFile& elf, const HostMachine& host, PluginFile& file) {
+  if (!foreign(elf.big_endian, elf.machine, elf.type, host).empty() || !elf.differing_views.empty()) return;
+  Finding finding = file.finding("P027");
+  finding.evidence = table_defects(bytes);
+  if (finding.evidence.empty()) return;
+  finding.advice = "link the file again: it was damaged, or changed by a tool that left its tables inconsistent";
   file.findings.push_back(std::move(finding));
 }
 
@@ -380,6 +392,7 @@ std::optional<ElfFile> judge_elf(std::span<const std::byte> bytes, const HostMac
   file.exported_count = elf->exported_count;
   judge_machine(*elf, host, file);
   judge_linkage(*elf, file);
+  judge_tables(bytes, *elf, host, file);
   if (elf->machine == host.elf_machine) judge_c_library(*elf, host, file);
   return elf;
 }

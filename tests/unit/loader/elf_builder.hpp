@@ -20,7 +20,7 @@ class ElfBuilder {
  public:
   std::uint16_t type = ET_DYN;
   std::uint16_t machine = EM_X86_64;
-  std::uint32_t load_flags = PF_R;
+  std::uint32_t load_flags = PF_R | PF_X;
   bool has_stack_segment = true;
   std::uint32_t stack_flags = PF_R | PF_W;
   std::vector<std::string> needed;
@@ -115,8 +115,11 @@ class ElfBuilder {
     };
     const std::size_t strings_at = place(strings);
     const std::size_t symbols_at = place(bytes_of(symbols));
-    const std::uint32_t hash[] = {1, static_cast<std::uint32_t>(symbols.size())};
-    const std::size_t hash_at = place({reinterpret_cast<const char*>(hash), sizeof hash});
+    // One bucket, whose chain has all symbols.
+    const auto count = static_cast<std::uint32_t>(symbols.size());
+    std::vector<std::uint32_t> hash = {1, count, count > 1 ? 1u : 0u, 0};
+    for (std::uint32_t i = 1; i < count; ++i) hash.push_back(i + 1 < count ? i + 1 : 0);
+    const std::size_t hash_at = place(bytes_of(hash));
     const std::size_t versions_at = place(versions);
     const std::size_t notes_at = place(notes_);
     entry(DT_STRTAB, strings_at);

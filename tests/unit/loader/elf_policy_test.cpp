@@ -170,6 +170,7 @@ TEST(ElfPolicy, RefusesSegmentsThatTheDynamicLinkerWouldLayOverOneAnother) {
 
 TEST(ElfPolicy, RefusesANewerCLibraryByItsNewestVersion) {
   ElfBuilder builder = good();
+  builder.needed = {"libc.so.6", "libm.so.6", "libstdc++.so.6"};
   builder.version_needs = {{"libc.so.6", "GLIBC_2.34"},
                            {"libc.so.6", "GLIBC_2.38"},
                            {"libm.so.6", "GLIBC_2.37"},
