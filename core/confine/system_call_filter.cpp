@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <spdlog/fmt/fmt.h>
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "confine/allowed_calls.hpp"
@@ -31,6 +33,7 @@ namespace {
 constexpr std::uint64_t k_all_of_int = 0xffffffff;
 constexpr std::uint64_t k_namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
                                        CLONE_NEWPID | static_cast<std::uint64_t>(CLONE_NEWNET);
+constexpr std::uint64_t k_socket_kind = 0xf;  // without SOCK_CLOEXEC and SOCK_NONBLOCK
 constexpr std::uint64_t k_thread = CLONE_VM | CLONE_THREAD;
 // O_TMPFILE without the bit that it shares with O_DIRECTORY.
 constexpr std::uint64_t k_writing = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
@@ -74,16 +77,32 @@ class FilterRules {
     } else if (name == "clone") {
       allow(number, starts_ ? masked(0, k_namespaces, 0) : masked(0, k_namespaces | k_thread, k_thread));
     } else if (name == "socket") {
-      for (const int family : {AF_UNIX, AF_INET, AF_INET6})
-        allow(number, masked(0, k_all_of_int, static_cast<std::uint64_t>(family)));
-      // getaddrinfo() asks for the addresses of this machine.
-      const std::array route{masked(0, k_all_of_int, AF_NETLINK), masked(2, k_all_of_int, NETLINK_ROUTE)};
-      note(seccomp_rule_add_array(filter_, SCMP_ACT_ALLOW, number, route.size(), route.data()));
+      allow_sockets(number);
     } else if (starts_) {
       allow(number);  // a program's arguments are its own
     } else {
       add_narrowed(name, number);
     }
+  }
+  void allow_sockets(int number) {
+    // getaddrinfo() asks for the addresses of this machine.
+    const std::array route{masked(0, k_all_of_int, AF_NETLINK), masked(2, k_all_of_int, NETLINK_ROUTE)};
+    note(seccomp_rule_add_array(filter_, SCMP_ACT_ALLOW, number, route.size(), route.data()));
+    if (starts_) {
+      for (const std::uint64_t family : {AF_UNIX, AF_INET, AF_INET6}) allow(number, masked(0, k_all_of_int, family));
+      return;
+    }
+    // TCP and UDP: Landlock knows the ports of nothing else that is a stream, as of Multipath TCP. And none of this
+    // machine's own, behind which a container engine does what it is asked; Landlock does not know their paths.
+    for (const std::uint64_t family : {AF_INET, AF_INET6})
+      for (const auto& [kind, protocol] : {std::pair<std::uint64_t, std::uint64_t>(SOCK_STREAM, 0),
+                                           {SOCK_STREAM, IPPROTO_TCP},
+                                           {SOCK_DGRAM, 0},
+                                           {SOCK_DGRAM, IPPROTO_UDP}}) {
+        const std::array rule{masked(0, k_all_of_int, family), masked(1, k_socket_kind, kind),
+                              masked(2, k_all_of_int, protocol)};
+        note(seccomp_rule_add_array(filter_, SCMP_ACT_ALLOW, number, rule.size(), rule.data()));
+      }
   }
   void add_narrowed(std::string_view name, int number) {
     if (name == "open" || name == "openat") {
@@ -91,6 +110,14 @@ class FilterRules {
         allow(number);
       else
         allow(number, masked(name == "open" ? 1 : 2, k_writing, O_RDONLY));
+    } else if (name == "sendto" || name == "sendmsg" || name == "sendmmsg") {
+      // Data with the first packet connects, and Landlock is not asked.
+      allow(number, masked(name == "sendmsg" ? 2 : 3, MSG_FASTOPEN, 0));
+    } else if (name == "fcntl") {
+      // Not those that let the kernel send signals to other processes.
+      for (const std::uint64_t what : {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK,
+                                       F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW})
+        allow(number, masked(1, k_all_of_int, what));
     } else if (name == "tgkill") {
       allow(number, masked(0, k_all_of_int, static_cast<std::uint64_t>(::getpid())));
     } else if (name == "prlimit64") {

@@ -41,6 +41,8 @@ extern char** environ;
 namespace berth::confine {
 namespace {
 
+constexpr int k_multipath_tcp = 262;  // IPPROTO_MPTCP, absent from older headers
+
 /// What `action` says in a child, and "ended otherwise" when it did not come to its end.
 std::string in_a_child(const std::function<std::string()>& action) {
   std::array<int, 2> ends{};
@@ -186,6 +188,11 @@ TEST_F(SandboxTest, SystemCallsThatAreNotNeededFail) {
        }},
       {"a raw packet socket", [] { return ::socket(AF_PACKET, SOCK_RAW, 0); }},
       {"a socket of the kernel's cryptography", [] { return ::socket(AF_ALG, SOCK_SEQPACKET, 0); }},
+      {"a socket of this machine", [] { return ::socket(AF_UNIX, SOCK_STREAM, 0); }},
+      {"a socket of Multipath TCP", [] { return ::socket(AF_INET, SOCK_STREAM, k_multipath_tcp); }},
+      {"a socket of SCTP", [] { return ::socket(AF_INET6, SOCK_SEQPACKET, 0); }},
+      {"signals of the kernel's to another",
+       [&] { return ::fcntl(::socket(AF_INET, SOCK_STREAM, 0), F_SETOWN, parent); }},
       {"a socket of the audit system", [] { return ::socket(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT); }},
       {"pushing keys into a terminal", [] { return ::ioctl(0, TIOCSTI, "x"); }},
       {"being dumpable again", [] { return ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); }},
@@ -316,6 +323,24 @@ TEST_F(SandboxTest, ConnectionsGoToTheNamedPortsAlone) {
   EXPECT_EQ(confined([&] { return connected(other.port()); }), "EACCES");
   needs.connect.reset();
   EXPECT_EQ(confined([&] { return connected(other.port()); }), "");
+}
+
+TEST_F(SandboxTest, NoDataGoesAlongWithTheFirstPacketOfAConnection) {
+  const Listener other;
+  const std::string seen = confined([&]() -> std::string {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(other.port());
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    iovec piece{const_cast<char*>("x"), 1};
+    mmsghdr message{};
+    message.msg_hdr = {&to, sizeof to, &piece, 1, nullptr, 0, 0};
+    const auto socket = [] { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); };
+    return outcome(::sendto(socket(), "x", 1, MSG_FASTOPEN, reinterpret_cast<const sockaddr*>(&to), sizeof to)) + " " +
+           outcome(::sendmsg(socket(), &message.msg_hdr, MSG_FASTOPEN)) + " " +
+           outcome(::sendmmsg(socket(), &message, 1, MSG_FASTOPEN));
+  });
+  EXPECT_EQ(seen, "EPERM EPERM EPERM");
 }
 
 TEST_F(SandboxTest, NoPortIsListenedOnButTheNamedOnes) {
