@@ -73,12 +73,15 @@ TEST(ZooDrafts, WithoutThemBerthsOwnPluginsLoadAndThoseOfAnotherMinorDoNot) {
 }
 
 /// Four pods of one class and sixteen nodes, with and without verdicts that are checked.
-Ending simulate_reuse(const PluginFolder& folder, const char* config) {
+Ending simulate_reuse(const PluginFolder& folder, const char* config, const std::vector<std::string>& more = {}) {
   for (const char* const needed : {"priority_sort.so", "default_binder.so"})
     folder.write(content_of(fs::path(BERTH_PLUGINS) / needed), needed);
-  return run({BERTH_PROGRAM, "simulate", "--cluster", BERTH_ZOO_HOST "/equal_pods.yaml", "--plugin-dir",
-              folder.path().string(), "--config", std::string(BERTH_ZOO_HOST "/") + config},
-             Capture::all);
+  std::vector<std::string> words = {BERTH_PROGRAM,  "simulate",
+                                    "--cluster",    BERTH_ZOO_HOST "/equal_pods.yaml",
+                                    "--plugin-dir", folder.path().string(),
+                                    "--config",     std::string(BERTH_ZOO_HOST "/") + config};
+  words.insert(words.end(), more.begin(), more.end());
+  return run(words, Capture::all);
 }
 
 TEST(ZooReuse, AnInputThatIsNotDeclaredIsNamedAndFailsTheRun) {
@@ -112,6 +115,34 @@ TEST(ZooReuse, APluginThatDeclaresWhatItReadsPasses) {
   folder.add("declared_input");
   const Ending ending = simulate_reuse(folder, "verify.yaml");
   EXPECT_EQ(ending.how, "exit 0") << ending.output;
+}
+
+/// Records decisions that reuse verdicts, and decides them again, which reuses none.
+Ending replay_of(const PluginFolder& folder) {
+  const std::string recording = (folder.path().parent_path() / "recording").string();
+  const Ending recorded = simulate_reuse(folder, "config.yaml", {"--record", recording});
+  EXPECT_EQ(recorded.how, "exit 0") << recorded.output;
+  return run({BERTH_PROGRAM, "replay", "--plugin-dir", folder.path().string(), recording}, Capture::all);
+}
+
+TEST(ZooReplay, AnInputThatIsNotDeclaredMakesADecisionComeOutDifferently) {
+  const PluginFolder folder;
+  folder.add("hidden_input");
+  const Ending ending = replay_of(folder);
+  EXPECT_EQ(ending.how, "exit 1") << ending.output;
+  EXPECT_NE(ending.output.find(" batch/job-2 (attempt 1)\n  recorded: node a of 16 that fit\n  replayed: node a of 15 "
+                               "that fit\n"),
+            std::string::npos)
+      << ending.output;
+  EXPECT_NE(ending.output.find("4 decisions: 1 came out the same, 3 did not"), std::string::npos) << ending.output;
+}
+
+TEST(ZooReplay, OneThatIsDeclaredDoesNot) {
+  const PluginFolder folder;
+  folder.add("declared_input");
+  const Ending ending = replay_of(folder);
+  EXPECT_EQ(ending.how, "exit 0") << ending.output;
+  EXPECT_NE(ending.output.find("4 decisions: 4 came out the same, 0 did not"), std::string::npos) << ending.output;
 }
 
 }  // namespace

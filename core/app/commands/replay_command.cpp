@@ -77,7 +77,10 @@ class ReplayRun {
   bool replay() {
     Result<recording::Reader> reader = recording::Reader::open(options_.path, symbols_);
     if (!reader.ok()) return fails(reader.error().message);
-    replay_ = std::make_unique<DecisionReplay>(symbols_, configuration_, plugins_);
+    // With other policies, other nodes fit; what counts is where pods go.
+    replay_ = std::make_unique<DecisionReplay>(
+        symbols_, configuration_, plugins_,
+        options_.config ? DecisionReplay::Same::node : DecisionReplay::Same::node_and_count);
     for (recording::Record record; reader->next(record);)
       if (const Status taken = replay_->take(record, reader->begins_run()); !taken.ok())
         return fails(taken.error().message);

@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "binding/executor.hpp"
@@ -32,8 +33,9 @@ class RecordedClock final : public Clock {
   std::int64_t monotonic_ns_ = 0, wall_ns_ = 0;
 };
 
-std::string words_of(const std::string& node, const std::string& message) {
-  return node.empty() ? "no node: " + message : "node " + node;
+std::string words_of_rejection(const std::string& message) { return "no node: " + message; }
+std::string words_of_placement(const std::string& node, std::optional<std::uint32_t> feasible) {
+  return feasible ? fmt::format("node {} of {} that fit", node, *feasible) : "node " + node;
 }
 
 }  // namespace
@@ -42,7 +44,7 @@ std::string words_of(const std::string& node, const std::string& message) {
 class DecisionReplay::World {
  public:
   static Result<std::unique_ptr<World>> make(SymbolTable& symbols, const config::Configuration& configuration,
-                                             const PluginLibrary& plugins) {
+                                             const PluginLibrary& plugins, Same same) {
     auto past = std::make_unique<Past>();
     // Nothing is bound or evicted here, so only pods that wait are looked up.
     const auto lookup = [&waiting = past->waiting](const model::Pod& pod) {
@@ -54,7 +56,7 @@ class DecisionReplay::World {
     parts.opens_gates = true;
     auto scheduler = scheduler::Scheduler::make(std::move(parts));
     if (!scheduler.ok()) return Error{in_one_line(scheduler.error())};
-    return std::unique_ptr<World>(new World(symbols, std::move(past), std::move(*scheduler)));
+    return std::unique_ptr<World>(new World(symbols, std::move(past), std::move(*scheduler), same));
   }
 
   /// False: the cache refused it.
@@ -136,10 +138,11 @@ class DecisionReplay::World {
       if (!attempt.text.empty()) assume(attempt.pod, attempt.text);
   }
 
-  static std::string recorded(const Record& attempt) {
-    return words_of(attempt.text, attempt.rejected ? with_plans(attempt.rejected->message, attempt.rejected->nominated,
-                                                                attempt.rejected->victims)
-                                                   : std::string());
+  std::string recorded(const Record& attempt) const {
+    if (!attempt.text.empty()) return words_of_placement(attempt.text, counted(attempt.attempt.feasible));
+    return words_of_rejection(
+        attempt.rejected ? with_plans(attempt.rejected->message, attempt.rejected->nominated, attempt.rejected->victims)
+                         : std::string());
   }
 
  private:
@@ -152,8 +155,12 @@ class DecisionReplay::World {
     std::unordered_map<model::Uid, model::PodPtr> waiting;
     queue::FixedNominations nominated;
   };
-  World(SymbolTable& symbols, std::unique_ptr<Past> past, std::unique_ptr<scheduler::Scheduler> scheduler)
-      : symbols_(symbols), past_(std::move(past)), scheduler_(std::move(scheduler)), intake_(scheduler_->intake()) {}
+  World(SymbolTable& symbols, std::unique_ptr<Past> past, std::unique_ptr<scheduler::Scheduler> scheduler, Same same)
+      : symbols_(symbols),
+        past_(std::move(past)),
+        scheduler_(std::move(scheduler)),
+        intake_(scheduler_->intake()),
+        same_(same) {}
   static std::string in_one_line(const text::Diagnostics& diagnostics) {
     std::string line;
     for (const text::Diagnostic& each : diagnostics.all()) line += (line.empty() ? "" : "; ") + each.message;
@@ -205,6 +212,10 @@ class DecisionReplay::World {
     const std::string name = intake_.group_of(pod);
     return name.empty() ? std::string() : cache::group_key(pod, name);
   }
+  std::optional<std::uint32_t> counted(std::uint32_t feasible) const {
+    if (same_ == Same::node) return {};
+    return feasible;
+  }
   static std::string with_plans(std::string message, const std::string& nominated, std::vector<std::string> victims) {
     std::sort(victims.begin(), victims.end());
     if (!nominated.empty()) message += "; nominated " + nominated;
@@ -215,7 +226,7 @@ class DecisionReplay::World {
   std::string settle(const Record& attempt, cycle::Outcome outcome) {
     std::string came_out;
     if (auto* const placement = std::get_if<cycle::Placement>(&outcome)) {
-      came_out = words_of(placement->node->name, {});
+      came_out = words_of_placement(placement->node->name, counted(placement->feasible_nodes));
       if (placement->node->name == attempt.text) {
         placements_.erase(attempt.pod->uid);
         placements_.emplace(attempt.pod->uid, std::move(*placement));
@@ -226,7 +237,7 @@ class DecisionReplay::World {
       const model::NodePtr node =
           rejection.nomination.node == k_no_symbol ? nullptr : cache().find_node(rejection.nomination.node);
       const std::string nominated = node == nullptr ? std::string() : std::string(node->name);
-      came_out = words_of({}, with_plans(rejection.full_message(), nominated, rejection.victims));
+      came_out = words_of_rejection(with_plans(rejection.full_message(), nominated, rejection.victims));
     }
     outcome = cycle::Rejection();
     if (!attempt.text.empty()) assume(attempt.pod, attempt.text);
@@ -237,6 +248,7 @@ class DecisionReplay::World {
   const std::unique_ptr<Past> past_;
   const std::unique_ptr<scheduler::Scheduler> scheduler_;
   const ingest::IngestParts intake_;
+  const Same same_;
   std::unordered_map<model::Uid, cycle::Placement> placements_;  // that came out as recorded, and are not bound yet
 };
 
@@ -253,13 +265,13 @@ Error too_large() {
 }  // namespace
 
 DecisionReplay::DecisionReplay(SymbolTable& symbols, const config::Configuration& configuration,
-                               const PluginLibrary& plugins)
-    : symbols_(symbols), configuration_(configuration), plugins_(plugins) {}
+                               const PluginLibrary& plugins, Same same)
+    : symbols_(symbols), configuration_(configuration), plugins_(plugins), same_(same) {}
 DecisionReplay::~DecisionReplay() = default;
 
 Status DecisionReplay::begin() {
   forget();
-  Result<std::unique_ptr<World>> made = World::make(symbols_, configuration_, plugins_);
+  Result<std::unique_ptr<World>> made = World::make(symbols_, configuration_, plugins_, same_);
   if (!made.ok()) return made.error();
   world_ = std::move(*made);
   return Unit{};
@@ -351,7 +363,7 @@ Status DecisionReplay::take(const Record& record, bool begins_run) {
   }
   const std::vector<std::string> came_out = world_->decide(plan_);
   for (std::size_t i = 0; i < plan_.size(); ++i) {
-    const std::string recorded = World::recorded(plan_[i]);
+    const std::string recorded = world_->recorded(plan_[i]);
     if (came_out[i] == recorded) {
       ++counts_.same;
       continue;

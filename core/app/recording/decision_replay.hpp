@@ -18,7 +18,7 @@ struct ReplayDifference {
   std::int64_t wall_ns = 0;
   std::string pod;  // "namespace/name"
   std::uint32_t attempt = 0;
-  std::string recorded, replayed;  // "node a", or "no node: " with the message
+  std::string recorded, replayed;  // "node a", or "node a of 7 that fit", or "no node: " with the message
 };
 
 struct ReplayCounts {
@@ -37,7 +37,12 @@ class DecisionReplay {
  public:
   static constexpr std::size_t k_differences_max = 1000;
 
-  DecisionReplay(SymbolTable& symbols, const config::Configuration& configuration, const PluginLibrary& plugins);
+  /// When a decision with a node has come out as it was recorded: with the same node, or if as many nodes fit besides.
+  /// What a plugin reads that it does not declare often changes nothing but how many fit.
+  enum class Same : std::uint8_t { node, node_and_count };
+
+  DecisionReplay(SymbolTable& symbols, const config::Configuration& configuration, const PluginLibrary& plugins,
+                 Same same);
   ~DecisionReplay();
 
   /// The records in their order. `begins_run`: as Reader::begins_run(). Fails when a plugin refuses to be made, and when
@@ -59,6 +64,7 @@ class DecisionReplay {
   SymbolTable& symbols_;
   const config::Configuration& configuration_;
   const PluginLibrary& plugins_;
+  const Same same_;
   ReplayCounts counts_;
   std::vector<ReplayDifference> differences_;
   std::unique_ptr<World> world_;  // null: what the cluster is like is not known

@@ -97,12 +97,29 @@ TEST_F(ChangedRecording, ADifferenceIsThreeLines) {
   std::vector<Record> other = records();
   Record* const attempt = attempt_of(other, "shop/plain-3");
   ASSERT_NE(attempt, nullptr);
-  const std::string node = attempt->text;
+  const std::string node = attempt->text, fit = fmt::format(" of {} that fit\n", attempt->attempt.feasible);
   attempt->text = "elsewhere";
   EXPECT_EQ(replay(segment(other), {}, "table"), 1);
-  EXPECT_NE(replayed.find(" shop/plain-3 (attempt 1)\n  recorded: node elsewhere\n  replayed: node " + node + "\n"),
-            std::string::npos)
+  EXPECT_NE(
+      replayed.find(" shop/plain-3 (attempt 1)\n  recorded: node elsewhere" + fit + "  replayed: node " + node + fit),
+      std::string::npos)
       << replayed;
+}
+
+TEST_F(ChangedRecording, HowManyNodesFitCountsUnlessPoliciesAreOthers) {
+  simulate();
+  std::vector<Record> other = records();
+  Record* const attempt = attempt_of(other, "shop/plain-3");
+  ASSERT_NE(attempt, nullptr);
+  const std::uint32_t fit = attempt->attempt.feasible++;
+  const std::string path = segment(other);
+  EXPECT_EQ(replay(path, {}, "table"), 1);
+  EXPECT_NE(
+      replayed.find(fmt::format(" of {} that fit\n  replayed: node {} of {} that fit\n", fit + 1, attempt->text, fit)),
+      std::string::npos)
+      << replayed;
+  EXPECT_EQ(replay(path, ""), 0) << replayed;
+  EXPECT_EQ(number(replayed, "different"), 0) << replayed;
 }
 
 TEST_F(ChangedRecording, ADescriptionThatIsNoJsonIsNotCopied) {
