@@ -22,7 +22,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cluster import HUGE, LATE, NODES, PODS, Cluster  # noqa: E402
+from cluster import HUGE, LATE, NODES, PODS, Cluster, drawn_pod  # noqa: E402
 from control_plane import NotThere, RealServers, TestServer  # noqa: E402
 from ledger import Ledger  # noqa: E402
 from replicas import Replica, add_programs, check_programs  # noqa: E402
@@ -38,22 +38,33 @@ WARM_UP = 0.3            # of the run, behind the last fault of a replica
 GONE_MAX_S = 5.0         # how late a binding may be sent to a node that is gone; kube-scheduler: 3.7
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser_of(description, pods_per_second=100, pod_seconds=12, nodes=200, faults_until=0.4):
+    """The flags of a churn, with these defaults."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_programs(parser)
     parser.add_argument("--test-server", type=pathlib.Path, help="the program churn_server of this tree, in place of real servers")
-    parser.add_argument("--minutes", type=float, default=30, help="how long the churn lasts; default 30")
-    parser.add_argument("--pods-per-second", type=float, default=100, help="created and deleted; default 100")
-    parser.add_argument("--pod-seconds", type=float, default=12, help="how long a pod lives on average; default 12")
-    parser.add_argument("--nodes", type=int, default=200, help="default 200, each with room for about ten pods")
+    parser.add_argument("--pods-per-second", type=float, default=pods_per_second,
+                        help=f"created and deleted; default {pods_per_second}")
+    parser.add_argument("--pod-seconds", type=float, default=pod_seconds, help=f"how long a pod lives on average; default {pod_seconds}")
+    parser.add_argument("--nodes", type=int, default=nodes, help=f"default {nodes}, each with room for about ten pods")
     parser.add_argument("--restart-seconds", type=float, default=60, help="between restarts of the API server; 0: none; default 60")
     parser.add_argument("--fault-seconds", type=float, default=75,
                         help="between faults of a replica, in the first part of the run; 0: none; default 75")
-    parser.add_argument("--faults-until", type=float, default=0.4, help="the part of the run with faults of replicas; behind it "
-                        "the memory of both is measured; default 0.4")
+    parser.add_argument("--faults-until", type=float, default=faults_until, help="the part of the run with faults of replicas; "
+                        f"behind it the memory of both is measured; default {faults_until}")
     parser.add_argument("--seed", type=int, help="of what is drawn; default: the clock; it is printed")
     parser.add_argument("--keep", type=pathlib.Path, help="directory for logs, the audit log and samples, which stay; "
                         "default: a temporary one that is removed when everything held")
+    return parser
+
+
+def arguments():
+    parser = parser_of(__doc__)
+    parser.add_argument("--minutes", type=float, default=30, help="how long the churn lasts; default 30")
+    return read(parser)
+
+
+def read(parser):
     options = parser.parse_args()
     check_programs(parser, options)
     options.seed = options.seed if options.seed is not None else int(time.time())
@@ -61,6 +72,9 @@ def arguments():
 
 
 class Run:
+    draw = staticmethod(drawn_pod)
+    may_wait = ()  # how names of pods begin that are not missed when they wait in the end
+
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
         self.rng = random.Random(options.seed + 1)  # of faults; the load has its own
@@ -83,11 +97,15 @@ class Run:
     def start(self):
         self.began = time.monotonic()
         self.cluster = Cluster(self.plane.client, self.options.nodes, self.options.pods_per_second, self.options.pod_seconds,
-                               self.options.seed)
+                               self.options.seed, self.draw)
+        self.prepare()
         for name in "ab":
             self.replicas.append(Replica(name, self.plane, self.options))
             self.replicas[-1].start()
         self.began = time.monotonic()
+
+    def prepare(self):
+        """What pods name, before they come."""
 
     # --- threads
 
@@ -153,11 +171,14 @@ class Run:
                         self.say(f"replica {replica.name} ended by itself: {replica.ends[-1][1]}")
                     replica.start()
 
+    def is_over(self):
+        return self.at_s() >= self.length_s
+
     def drive(self):
-        """Pods and nodes, until the time is over."""
+        """Pods and nodes, until it is over."""
         owed = {"pods": 0.0, "replaced": 0.0, "flaps": 0.0, "beats": 0.0}
         last_s, shown_s = self.at_s(), 0.0
-        while self.at_s() < self.length_s and self.pause(TICK_S):
+        while not self.is_over() and self.pause(TICK_S):
             now_s = self.at_s()
             passed_s, last_s = now_s - last_s, now_s
             if self.cluster.workers.behind() < 500:  # without a server nothing is asked
@@ -210,7 +231,7 @@ class Run:
         for _ in range(int(self.options.pods_per_second)):
             self.cluster.make_pod(float("inf"))
         self.cluster.workers.finish()
-        kept = ("huge-", "late-")
+        kept = ("huge-", "late-", *self.may_wait)
         self.wait_for(lambda: all(n.startswith(kept) for n in self.cluster.pods.waiting()), PATIENCE_S)
         calm_s = self.at_s()
         roomy = self.cluster.pods.emptiest(sorted(self.cluster.alive))
@@ -242,7 +263,7 @@ class Run:
         listed, _ = self.plane.client.listed(PODS)
         waiting = [p for p in listed if not p["spec"].get("nodeName")]
         named = lambda start: [p for p in waiting if p["metadata"]["name"].startswith(start)]  # noqa: E731
-        lost = [p["metadata"]["name"] for p in waiting if not p["metadata"]["name"].startswith(("huge-", "late-"))]
+        lost = [p["metadata"]["name"] for p in waiting if not p["metadata"]["name"].startswith(("huge-", "late-", *self.may_wait))]
         unexplained = [p for p in named("huge-") if not any(
             c["type"] == "PodScheduled" and c["status"] == "False" for c in p["status"].get("conditions", []))]
         pods, ledger = self.cluster.pods, self.ledger
@@ -287,6 +308,8 @@ class Run:
             print(f"  not its lease: {binding.user} bound {binding.pod} {late_s:.3f} s late")
         for name in lost[:5]:
             print(f"  lost: {name}")
+        for failure in self.cluster.workers.failures[:5]:
+            print(f"  failed: {failure}")
         passed = sum(holds for *_, holds in rows)
         print(f"\n{passed} passed, {len(rows) - passed} failed", flush=True)
         return passed == len(rows)
@@ -298,15 +321,15 @@ class Run:
         self.plane.stop()
 
 
-def main():
-    options = arguments()
+def play(run_class, options):
+    """The exit code of one run."""
     folder = options.keep or pathlib.Path(tempfile.mkdtemp(prefix="berth-churn-"))
     folder.mkdir(parents=True, exist_ok=True)
     folder = folder.resolve()
     print(f"seed {options.seed}; files in {folder}; load average {os.getloadavg()[0]:.1f}", flush=True)
     run, held = None, False
     try:
-        run = Run(options, folder)
+        run = run_class(options, folder)
         held = run.run()
         return 0 if held else 1
     except NotThere as why:
@@ -323,4 +346,4 @@ def main():
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(main())
+    sys.exit(play(Run, arguments()))

@@ -13,13 +13,15 @@ NAMESPACE = "churn"
 PODS, NODES = f"/api/v1/namespaces/{NAMESPACE}/pods", "/api/v1/nodes"
 ZONES = 3
 NODE_MILLI = 2000
+POOLS = 100  # a node in so many is of the same pool
 HUGE, LATE = 5, 20  # pods that never fit; pods that fit when, at the end, one node gets a label
 
 
 def node(name, number):
     offered = {"cpu": f"{NODE_MILLI}m", "memory": "16Gi", "ephemeral-storage": "50Gi", "pods": "110"}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {
-        "kubernetes.io/hostname": name, "topology.kubernetes.io/zone": f"zone-{number % ZONES}", "kubernetes.io/os": "linux"}},
+        "kubernetes.io/hostname": name, "topology.kubernetes.io/zone": f"zone-{number % ZONES}", "kubernetes.io/os": "linux",
+        "pool": f"pool-{number % POOLS}"}},
         "status": {"capacity": offered, "allocatable": offered,
                    "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ready"}]}}
 
@@ -164,8 +166,9 @@ class Cluster:
     """Keeps `count` nodes and a stream of pods going, and removes the pods of nodes that are gone, as the garbage collector
     of pods does. Threads: one calls; its workers send."""
 
-    def __init__(self, client, count, pods_per_second, lifetime_s, seed):
-        self.client, self.rng = client, random.Random(seed)
+    def __init__(self, client, count, pods_per_second, lifetime_s, seed, draw=drawn_pod):
+        """`draw`: a pod, of a random.Random and a number that no other pod has."""
+        self.client, self.rng, self.draw = client, random.Random(seed), draw
         self.workers = Workers(8)
         self.lock = threading.Lock()  # guards alive and the state of flapping
         self.alive, self.next_node, self.next_pod = {}, count, 0  # name -> number
@@ -276,7 +279,7 @@ class Cluster:
 
     def make_pod(self, now_s):
         self.next_pod += 1
-        made = drawn_pod(self.rng, self.next_pod)
+        made = self.draw(self.rng, self.next_pod)
         # One of ten goes before it is likely to have a node.
         lives_s = self.rng.uniform(0, 0.3) if self.rng.random() < 0.1 else self.rng.uniform(0.5, 1.5) * self.lifetime_s
         name = made["metadata"]["name"]

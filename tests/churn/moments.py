@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Single moments of a scheduler's life on real servers, measured by the server's audit log.
 
-    moments.py [replace] [pause] [backlog] [affinity] --servers DIR --berth PROGRAM
+    moments.py [replace] [pause] [backlog] [affinity] [recorder] --servers DIR --berth PROGRAM
 
 replace   5,000 pods are bound while 150 of 5,000 nodes are replaced, 15 a second
 pause     the leader is stopped for 30 s in the middle of a backlog, while another one takes over
 affinity  5,000 pods that all keep away from each other (required anti-affinity) are bound to 5,000 nodes: the peak of memory
 backlog   SIGTERM while thousands of pods wait and requests are limited to 20 a second
+recorder  1,000 pods are bound again and again, with a flight recorder and without, in turns: CPU of all threads and memory
 
 Exit codes: 0 everything held; 1 something did not; 2 it could not be run.
 """
@@ -17,6 +18,7 @@ import pathlib
 import re
 import shutil
 import signal
+import statistics
 import sys
 import tempfile
 import time
@@ -32,6 +34,8 @@ REPLACED, REPLACED_PER_S = 150, 15
 PAUSE_S = 30
 END_S = 5
 AFFINITY_MB = 200
+TURNS, TURN_PODS = 5, 1000
+RECORDER_NODES, RECORDER_MIB, RECORDER_MEMORY_MIB = 2000, 256, 16
 
 
 class Stage:
@@ -141,10 +145,41 @@ def affinity(stage):
     return all_bound and len(nodes) == 5000 and peak_mb <= AFFINITY_MB
 
 
+def spent(pid):
+    """Seconds of CPU of its threads that are there, and MiB at its peak."""
+    ran_ns = sum(int((task / "schedstat").read_text().split()[0]) for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
+    peak = re.search(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{pid}/status").read_text())
+    return ran_ns / 1e9, int(peak[1]) / 1024
+
+
+def recorder(stage):
+    if not stage.options.is_berth:
+        return True  # there is nothing to compare
+    results = {0: [], RECORDER_MIB: []}
+    for turn in range(2 * TURNS):
+        stage.options.recorder_mib = RECORDER_MIB * (turn % 4 in (1, 2))
+        there, first = stage.pods.bound, turn * TURN_PODS
+        for n in range(first, first + TURN_PODS):
+            stage.workers.put(f"p-{n}", lambda n=n: stage.client.made(PODS, pod(f"p-{n}", 100)))
+        stage.workers.finish()
+        scheduler = stage.start(f"{'ab'[turn % 2]}", elects=False)
+        if not stage.wait_bound(there + TURN_PODS):
+            return False
+        results[stage.options.recorder_mib].append(spent(scheduler.child.pid))
+        scheduler.terminate(30)
+    middle = {mib: [statistics.median(values) for values in zip(*turns)] for mib, turns in results.items()}
+    (cpu_a, peak_a), (cpu_b, peak_b) = middle[0], middle[RECORDER_MIB]
+    print(f"recorder: {TURN_PODS} pods, start and lists of {RECORDER_NODES} nodes included, medians of {TURNS}: without {cpu_a:.3f} s of CPU, "
+          f"with {cpu_b:.3f} s ({(cpu_b / cpu_a - 1) * 100:+.1f} %); memory at its peak: {peak_a:.1f} and {peak_b:.1f} MiB", flush=True)
+    for mib, turns in results.items():
+        print(f"  {'with' if mib else 'without'}: {', '.join(f'{cpu:.3f} s' for cpu, _ in turns)}")
+    return peak_b - peak_a < RECORDER_MEMORY_MIB
+
+
 KEEPS_AWAY = {"labels": {"app": "alone"}, "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
     {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "alone"}}}]}}}
 MOMENTS = {"replace": (replace, 5000, 5000, {}), "pause": (pause, 500, 3000, {}), "backlog": (backlog, 500, 3000, {}),
-           "affinity": (affinity, 5000, 5000, KEEPS_AWAY)}
+           "affinity": (affinity, 5000, 5000, KEEPS_AWAY), "recorder": (recorder, RECORDER_NODES, 0, {})}
 
 
 def main():

@@ -53,11 +53,13 @@ class Replica:
     def __init__(self, name, plane, options, elects=True, qps=None):
         self.name, self.plane, self.options, self.folder = name, plane, options, plane.folder
         self.elects, self.qps = elects, options.client_qps if qps is None else qps
+        self.recording = self.folder / f"recording-{name}"  # of all lives; with options.recorder_mib
         self.lock = threading.Lock()  # guards child and what is expected of it
         self.child, self.port, self.expected_end, self.started, self.lives = None, 0, False, 0.0, 0
         self.ends = []     # (seconds of the run, how): of processes that ended by themselves
         self.told = True   # whether the last of them was said
         self.samples = []  # (monotonic, life, resident, anonymous)
+        self.killed_at = []  # seconds since the epoch
 
     def command(self):
         config = self.folder / f"config-{self.name}.yaml"
@@ -68,6 +70,8 @@ class Replica:
             "leaderElection": {"leaderElect": self.elects, **getattr(self.options, "election", {})}}))
         program = str(self.options.scheduler)
         own = ["run", f"--plugin-dir={self.options.plugins}"] if self.options.is_berth else []
+        if getattr(self.options, "recorder_mib", 0):
+            own += [f"--recorder-dir={self.recording}", f"--recorder-size-mib={self.options.recorder_mib}"]
         return [program, *own, f"--config={config}", "--bind-address=127.0.0.1", f"--secure-port={self.port}",
                 "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics", *self.options.scheduler_flags]
 
@@ -88,6 +92,7 @@ class Replica:
                 self.child.send_signal(number)
 
     def kill(self):
+        self.killed_at.append(time.time())
         self.signal(signal.SIGKILL, True)
         self.child.wait()
 

@@ -3,10 +3,12 @@
 """kube-scheduler places pods on a real API server, and berth, in its shadow, decides about each of them once more.
 
 Held: berth, with the rights of conf/deploy/shadow and no others, writes nothing; every pod is compared; what kube-scheduler
-decided is the same here, a tie, or a race: with percentageOfNodesToScore: 100 nothing else is left.
+decided is the same here, a tie, or a race: with percentageOfNodesToScore: 100 nothing else is left. Pods are of all kinds, come a
+few at a time or many at once, and end, so that the nodes stay half full; nodes have taints and images.
 Exit codes: 0 everything held, 1 something did not, 2 it could not be run.
 """
 import argparse
+import collections
 import json
 import os
 import pathlib
@@ -18,7 +20,8 @@ import sys
 import tempfile
 import time
 
-from cluster import NODES, PODS, NAMESPACE, drawn_pod, node
+import kinds
+from cluster import NODES, PODS, NAMESPACE, Pods, Workers, node
 from control_plane import AUDIT, KUBE_SCHEDULER, ROLES, NotThere, RealServers, end
 
 SHADOW_ROLES = ROLES.parents[2] / "shadow/rbac.yaml"
@@ -30,6 +33,8 @@ leaderElection: {{leaderElect: false}}
 clientConnection: {{kubeconfig: {kubeconfig}, qps: 1000, burst: 1000}}
 """
 PATIENCE_S = 240.0
+PODS_PER_NODE = 5   # of ten or so that have room
+WAITING_MAX = 200   # pods that kube-scheduler is behind
 
 
 def grant(client):
@@ -52,19 +57,49 @@ def wait(what, is_so, patience_s=PATIENCE_S):
         time.sleep(0.2)
 
 
-def bound(client):
-    return sum(1 for pod in client.listed(PODS)[0] if pod["spec"].get("nodeName"))
+def drawn_node(number):
+    """One of ten is tainted, one of ten is avoided where others are left, half have the image of most pods."""
+    made = node(f"n-{number}", number)
+    effect = {3: "NoSchedule", 6: "PreferNoSchedule"}.get(number % 10)
+    if effect:
+        made["spec"] = {"taints": [{"key": "flap", "value": "yes", "effect": effect}]}
+    if number % 2:
+        made["status"]["images"] = [{"names": ["registry.example.com/job:1"], "sizeBytes": 700 << 20}]
+    return made
 
 
-def load(client, options, dice):
-    """Pods come, a few at a time or many at once, and some of them go."""
-    made = 0
-    while made < options.pods:
-        for _ in range(min(dice.choice((1, 5, 100)), options.pods - made)):
-            client.made(PODS, drawn_pod(dice, made))
+def waiting(pods):
+    """Those that wait for no others to end."""
+    return [name for name in pods.waiting() if not name.startswith(kinds.CROWDED)]
+
+
+def load(client, workers, pods, options, dice):
+    """Pods come, a few at a time or many at once, until enough were bound; others end, so that nodes stay half full."""
+    made, there = 0, []
+    last_s = time.monotonic()
+    while pods.bound < options.pods:
+        for _ in range(dice.choice((1, 5, 100))):
+            body = kinds.draw(dice, made)
             made += 1
-        if dice.random() < 0.3:
-            client.removed(f"{PODS}/p-{dice.randrange(made)}")
+            there.append(body["metadata"]["name"])
+            workers.put(there[-1], lambda body=body: client.made(PODS, body))
+        while len(there) > options.nodes * PODS_PER_NODE:
+            name = there.pop(dice.randrange(len(there) // 2))  # of the older ones
+            workers.put(name, lambda name=name: client.removed(f"{PODS}/{name}"))
+        while (workers.behind() or len(waiting(pods)) > WAITING_MAX) and pods.bound < options.pods:
+            time.sleep(0.02)
+        if time.monotonic() - last_s > 15:
+            last_s = time.monotonic()
+            print(f"made {made}, bound {pods.bound}, there {len(there)}, waiting {len(pods.waiting())}; load {os.getloadavg()[0]:.1f}", flush=True)
+    workers.finish()
+    return made
+
+
+def show(differences):
+    """What explains them, and how often."""
+    causes = collections.Counter((each["result"], re.sub("node n-[0-9]+", "node ...", each["why"])) for each in differences)
+    for (result, why), count in causes.most_common():
+        print(f"  {count} {result}: {why}")
 
 
 def run(options, folder):
@@ -77,8 +112,11 @@ def run(options, folder):
         for name in ("kube-system", NAMESPACE):
             client.made("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         grant(client)
+        kinds.build(client)
+        workers = Workers(4)
         for number in range(options.nodes):
-            client.made(NODES, node(f"n-{number}", number))
+            workers.put(f"n-{number}", lambda number=number: client.made(NODES, drawn_node(number)))
+        workers.finish()
         configs = {}
         for user in ("a", "b"):
             configs[user] = folder / f"config-{user}.yaml"
@@ -92,13 +130,13 @@ def run(options, folder):
         with open(folder / "kube-scheduler.log", "wb") as log:
             children.append(subprocess.Popen([options.servers / "kube-scheduler", "--config", configs["a"], "--secure-port=0"],
                                              stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT))
-        load(client, options, dice)
+        pods = Pods(client, lambda name, node_name: None)
+        made = load(client, workers, pods, options, dice)
         last = [-1, time.monotonic()]
 
         def settled():
-            now = bound(client)
-            if now != last[0]:
-                last[:] = [now, time.monotonic()]
+            if pods.bound != last[0]:
+                last[:] = [pods.bound, time.monotonic()]
             return time.monotonic() - last[1] > 8  # what waits for room waits on
         wait("pods are bound", settled)
         shadow.send_signal(signal.SIGTERM)
@@ -106,8 +144,11 @@ def run(options, folder):
         wrong = [] if status == 0 else [f"the shadow ended with {status}"]
         said = json.loads(report_path.read_text())
         results = said["results"]
-        print(f"seed {options.seed}: {said['compared']} decisions: {json.dumps(results)}, "
+        print(f"seed {options.seed}: {options.nodes} nodes, {made} pods, {said['compared']} decisions: {json.dumps(results)}, "
               f"{said['decisionMicroseconds']} us each, {said['scoreLost']} points, waiting {said['waiting']}")
+        show(said["differences"])
+        if workers.failures:
+            wrong.append(f"requests that failed: {workers.failures[:3]}")
         bindings = sum(1 for line in servers.audit_path.read_text().splitlines()
                        if '"subresource":"binding"' in line and json.loads(line)["responseStatus"]["code"] == 201)
         if said["compared"] + said["notSeenBefore"] + said["waiting"] != bindings:
@@ -137,7 +178,7 @@ def main():
     parser.add_argument("--berth", type=pathlib.Path, required=True)
     parser.add_argument("--plugins", type=pathlib.Path, help="directory of plugins; without it, plugins in the directory of the program")
     parser.add_argument("--nodes", type=int, default=300)
-    parser.add_argument("--pods", type=int, default=2000)
+    parser.add_argument("--pods", type=int, default=2000, help="how many are bound; default 2000")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--keep", type=pathlib.Path, help="keep logs and the report in this directory")
     options = parser.parse_args()
