@@ -5,8 +5,6 @@
 #define BOOST_ASIO_DISABLE_FENCED_BLOCK 1
 #endif
 
-#include <openssl/pem.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -29,7 +27,8 @@
 #include "base/guarded.hpp"
 #include "observe/log.hpp"
 #include "serving/connection_table.hpp"
-#include "serving/openssl_handles.hpp"
+#include "serving/peer_identity.hpp"
+#include "serving/record_limit.hpp"
 #include "serving/request_reader.hpp"
 #include "serving/serving_counts.hpp"
 #include "serving/serving_threads.hpp"
@@ -53,31 +52,11 @@ constexpr std::chrono::seconds k_room_limit{1};           // for a connection th
 /// After a refusal, so that the caller can read it before the kernel drops it for what is still coming in.
 constexpr std::chrono::seconds k_linger_limit{1};
 constexpr std::size_t k_linger_bytes_max = 256 << 10;
-constexpr int k_presented_max = 16;  // certificates of a caller; what leads to an authority has a few
 
 using Stop = boost::system::error_code;
 using Phase = ConnectionTable::Phase;
 using End = ServingCounts::End;
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
-
-std::string pem_of(X509* certificate) {
-  const Memory memory(BIO_new(BIO_s_mem()));
-  PEM_write_bio_X509(memory.get(), certificate);
-  char* text = nullptr;
-  const long length = BIO_get_mem_data(memory.get(), &text);
-  return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
-}
-
-/// What the caller presented: its certificate and the first of those it sent along. Each request reads them again.
-std::string peer_chain_of(SSL* connection) {
-  const Certificate own(SSL_get1_peer_certificate(connection));
-  if (!own) return {};
-  std::string out = pem_of(own.get());
-  const STACK_OF(X509)* const others = SSL_get_peer_cert_chain(connection);
-  for (int i = 0; others != nullptr && i < std::min(sk_X509_num(others), k_presented_max); ++i)
-    out += pem_of(sk_X509_value(others, i));
-  return out;
-}
 
 }  // namespace
 
@@ -102,6 +81,7 @@ struct Connection {
 
   std::optional<ConnectionTable::Place> place;  // goes last, when the socket is closed
   const std::shared_ptr<ServedTls> tls;         // of which the stream is made
+  RecordLimit records;                          // of which the stream tells
   Stream stream;
   RequestReader reader;
   std::string peer_chain;
@@ -386,6 +366,10 @@ asio::awaitable<void> HttpsServer::State::serve_tls(ConnectionPtr<TlsStream> con
     co_return;
   }
   connection->peer_chain = peer_chain_of(connection->stream.native_handle());
+  connection->records.watch(connection->stream.native_handle(), [this, caller = connection.get()] {
+    counts->note_end(End::other_records);
+    caller->tcp().close();
+  });
   co_await converse(std::move(connection));
 }
 
@@ -397,6 +381,7 @@ asio::awaitable<void> HttpsServer::State::converse(ConnectionPtr<Stream> connect
   while (co_await read_request(caller, patience)) {
     const unsigned int version = caller.reader.version();
     const bool keeps = caller.reader.keeps_connection();
+    caller.records.begin_request();
     HttpRequest ask = caller.reader.take_ask();
     ask.peer_chain = caller.peer_chain;
     caller.place->enter(Phase::answering);

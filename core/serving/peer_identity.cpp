@@ -5,6 +5,8 @@
 #include <openssl/pem.h>
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+
 #include "serving/openssl_handles.hpp"
 
 namespace berth::serving {
@@ -12,6 +14,8 @@ namespace {
 
 using Store = std::unique_ptr<X509_STORE, Freed<X509_STORE_free>>;
 using StoreContext = std::unique_ptr<X509_STORE_CTX, Freed<X509_STORE_CTX_free>>;
+
+constexpr int k_presented_max = 16;  // certificates of a caller; what leads to an authority has a few
 
 std::vector<Certificate> read_certificates(std::string_view pem) {
   const Memory memory(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
@@ -36,9 +40,27 @@ std::vector<std::string> entries(const X509& certificate, int nid) {
   return out;
 }
 
+std::string pem_of(X509* certificate) {
+  const Memory memory(BIO_new(BIO_s_mem()));
+  PEM_write_bio_X509(memory.get(), certificate);
+  char* text = nullptr;
+  const long length = BIO_get_mem_data(memory.get(), &text);
+  return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
+}
+
 }  // namespace
 
 bool has_certificate(std::string_view pem) { return !read_certificates(pem).empty(); }
+
+std::string peer_chain_of(SSL* connection) {
+  const Certificate own(SSL_get1_peer_certificate(connection));
+  if (!own) return {};
+  std::string out = pem_of(own.get());
+  const STACK_OF(X509)* const others = SSL_get_peer_cert_chain(connection);
+  for (int i = 0; others != nullptr && i < std::min(sk_X509_num(others), k_presented_max); ++i)
+    out += pem_of(sk_X509_value(others, i));
+  return out;
+}
 
 Result<PeerIdentity> verify_peer(std::string_view chain, std::string_view authorities) {
   const std::vector<Certificate> presented = read_certificates(chain);

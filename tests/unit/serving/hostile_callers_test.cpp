@@ -318,5 +318,28 @@ TEST_F(HostileCallers, TlsIsNotRenegotiated) {
   EXPECT_EQ(good(), k_ok);
 }
 
+/// Whether that many new keys can be sent.
+bool renews_keys(const RawCaller& caller, int times) {
+  for (int i = 0; i < times; ++i)
+    if (SSL_key_update(caller.tls(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1 || SSL_do_handshake(caller.tls()) != 1)
+      return false;
+  return true;
+}
+
+TEST_F(HostileCallers, WhoRenewsKeysWithoutEndIsLeft) {
+  options.request_limit = options.idle_limit = std::chrono::minutes(10);
+  serve();
+  RawCaller caller(server->port());
+  ASSERT_TRUE(caller.is_connected());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(renews_keys(caller, 32));
+    EXPECT_EQ(caller.status_of(k_good), k_ok);
+  }
+  renews_keys(caller, 1000);
+  EXPECT_EQ(caller.status_of(k_good), "");
+  EXPECT_EQ(ended(End::other_records), 1U);
+  EXPECT_EQ(good(), k_ok);
+}
+
 }  // namespace
 }  // namespace berth::serving
