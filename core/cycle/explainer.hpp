@@ -29,7 +29,8 @@ struct NodeExplanation {
   std::vector<std::pair<std::string, std::int64_t>> scores;  // feasible: weight * score per plugin
   std::vector<ExplanationDetail> details = {};               // rejected: when they were asked for
 };
-/// Every node judged, without sampling, early stop or nominated pods: a pass of its own.
+/// Every node judged, without sampling or early stop, and without nominated pods unless they are asked for: a pass of
+/// its own.
 struct Explanation {
   std::optional<NodeExplanation> pod_rejection;  // pre-filter turned the pod away; node is "*"
   std::vector<NodeExplanation> nodes;            // those that pre-filter left, in list order; then what extenders added
@@ -44,7 +45,8 @@ class Explainer {
 
   /// With a fresh state of the plugins. with_details: filters are asked for more than reasons, which may cost them far
   /// more time.
-  Explanation explain(const model::PodPtr& pod, bool with_details);
+  /// with_nominated: nodes are judged as in a decision, with the pods that are nominated to them and go first.
+  Explanation explain(const model::PodPtr& pod, bool with_details, bool with_nominated);
 
  private:
   /// Which of the nodes are scored, and which is left out, in the words of those who said so. `place_of`: by slot, in

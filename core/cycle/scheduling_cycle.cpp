@@ -554,8 +554,8 @@ Outcome SchedulingCycle::permit(Placement placement) {
   return placement;
 }
 
-Explanation SchedulingCycle::explain(const model::PodPtr& pod, bool with_details) {
-  return Explainer(*this).explain(pod, with_details);
+Explanation SchedulingCycle::explain(const model::PodPtr& pod, bool with_details, bool with_nominated) {
+  return Explainer(*this).explain(pod, with_details, with_nominated);
 }
 
 bool SchedulingCycle::agrees(const framework::CycleContext& of_class, std::uint32_t feasible, cache::Slot best) {

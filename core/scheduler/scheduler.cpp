@@ -240,9 +240,9 @@ void Scheduler::report(const cycle::UndeclaredInput& input, const model::Pod& po
   parts_.writer.record_event(event, [](const Status&) {});
 }
 
-cycle::Explanation Scheduler::explain(const model::PodPtr& pod, bool with_details) {
+cycle::Explanation Scheduler::explain(const model::PodPtr& pod, bool with_details, bool with_nominated) {
   const Lock lock(deciding_);
-  cycle::Explanation explanation = cycle_.explain(pod, with_details);
+  cycle::Explanation explanation = cycle_.explain(pod, with_details, with_nominated);
   ground_->cache.rest(ground_->snapshot);
   return explanation;
 }

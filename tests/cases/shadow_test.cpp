@@ -24,6 +24,7 @@ struct Wish {
   std::string uid = {};  // empty: of the name
   std::string node = {};
   int priority = 0;
+  std::string nominated = {};
 };
 
 class ShadowTest : public testing::Test {
@@ -63,8 +64,9 @@ class ShadowTest : public testing::Test {
   model::PodPtr pod(const std::string& name, int cpu, const Wish& wish = {}) {
     return std::get<model::PodPtr>(decoded(fmt::format(
         R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{0}","namespace":"default","uid":"{1}","resourceVersion":"{2}"}},)"
-        R"("spec":{{"schedulerName":"default-scheduler","nodeName":"{3}","priority":{4},"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"{5}"}}}}}}]}}}})",
-        name, wish.uid.empty() ? "uid-" + name : wish.uid, ++version_, wish.node, wish.priority, cpu)));
+        R"("spec":{{"schedulerName":"default-scheduler","nodeName":"{3}","priority":{4},"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"{5}"}}}}}}]}},)"
+        R"("status":{{"nominatedNodeName":"{6}"}}}})",
+        name, wish.uid.empty() ? "uid-" + name : wish.uid, ++version_, wish.node, wish.priority, cpu, wish.nominated)));
   }
   /// The scheduler in charge binds a pod that was pending.
   void binds(const std::string& name, int cpu, const std::string& to) {
@@ -131,6 +133,27 @@ TEST_F(ShadowTest, APodThatWentElsewhereWithinTwoSecondsMakesItARace) {
   ASSERT_EQ(shadow_->report().differences.size(), 1U);
   EXPECT_EQ(shadow_->report().differences[0].result, ShadowResult::race);
   EXPECT_TRUE(is_placed("uid-first") && is_placed("uid-worse") && is_placed("uid-next")) << "all is as it was";
+}
+
+TEST_F(ShadowTest, ANodeThatIsKeptForANominatedPodIsNotBetter) {
+  cluster::ClusterSink& sink = *shadow_;
+  sink.node_added(node("c", 4));
+  binds("first", 2, "a");
+  binds("second", 2, "c");
+  clock().advance(5s);
+  shadow_->finish(1'000'000'000);
+  const std::uint64_t before = shadow_->report().compared();
+  // b is empty, and taken. The queue looks up whether such a pod is still there.
+  const model::PodPtr urgent = pod("urgent", 4, {.priority = 100, .nominated = "b"});
+  simulation_->cluster().put_pod(urgent);
+  sink.pod_added(urgent);
+  // Of a and c, which are alike, one is chosen here: the other is a tie.
+  binds("p", 1, "a");
+  sink.pod_deleted(pod("p", 1, {.node = "a"}));
+  binds("q", 1, "c");
+  const ShadowReport report = shadow_->report();
+  EXPECT_EQ(report.compared(), before + 2) << "and none of them waits";
+  EXPECT_EQ(report.waiting, 0U);
 }
 
 TEST_F(ShadowTest, APodThatFitsNowhereHereIsADifferenceWithItsReason) {
