@@ -113,4 +113,8 @@ class ClusterWriter {
   virtual void record_event(const EventRecord& event, Done done) = 0;
 };
 
+/// True of a write that was not made because this process writes nothing any more: nothing is wrong with it, and the next
+/// leader makes it, or another.
+inline bool is_stopped(const Status& status) { return !status.ok() && status.error().code == ErrorCode::stopped; }
+
 }  // namespace berth::cluster

@@ -128,8 +128,8 @@ std::optional<Ticket> SchedulingQueue::wait_pop(const std::function<void()>& bef
     const std::int64_t now = now_ns();
     if (!closed_ && core_->flush_due(now)) core_->flush(now);
     if (Record* record = core_->pop(now)) return Ticket(*this, *record);
-    if (closed_) return std::nullopt;
     if (before_wait) before_wait();
+    if (closed_) return std::nullopt;
     const std::optional<std::int64_t> backoff = core_->next_backoff_ns(), scan = core_->next_scan_ns();
     if (!backoff && !scan) {
       ready_.wait(lock);

@@ -22,6 +22,7 @@
 #include "framework/open_calls.hpp"
 #include "framework/points/bind.hpp"
 #include "framework/services/object_store.hpp"
+#include "ingest/ingest.hpp"
 #include "metrics/hint_metrics.hpp"
 #include "metrics/scheduler_metrics.hpp"
 #include "observe/call_counters.hpp"
@@ -30,12 +31,23 @@
 #include "queue/nomination.hpp"
 #include "recording/recorder.hpp"
 #include "scheduler/decision_recording.hpp"
-#include "scheduler/object_feed.hpp"
 #include "scheduler/plugin_ports.hpp"
 #include "scheduler/plugin_queue.hpp"
 #include "text/diagnostics.hpp"
 
 namespace berth::scheduler {
+
+/// Objects on their way from the cluster to the plugins. Threads: as the store. The store outlives it.
+class StoreFeed : public ingest::ObjectFeed {
+ public:
+  explicit StoreFeed(framework::ObjectStore& store) : store_(store) {}
+  void store(const model::Object& object) override { store_.apply(object); }
+  void remove(const model::Object& object) override { store_.remove(object); }
+  std::vector<std::uint32_t> watches(std::string_view resource) const override { return store_.watches_of(resource); }
+
+ private:
+  framework::ObjectStore& store_;
+};
 
 /// Who writes the binding of a pod that an extender binds.
 enum class ExtenderBinding : std::uint8_t {

@@ -63,8 +63,9 @@ class Scheduler {
   bool schedule_next(const Watch& watch);
   /// What a plan of these members is asked for. Requires: they have a group, the same one.
   cycle::GroupRequest group_request(std::span<const queue::Ticket> tickets, std::uint32_t needed);
-  /// A plan for pods that get nodes together. Threads: that of schedule_one().
-  cycle::GroupOutcome plan(const cycle::GroupRequest& request, cycle::PlanLimits limits = {});
+  /// A plan for pods that get nodes together. Threads: that of schedule_one(); a caller that decides by itself holds no
+  /// lock.
+  cycle::GroupOutcome plan(const cycle::GroupRequest& request, cycle::PlanLimits limits = {}) UNCHECKED_LOCKS;
   /// Judges every node for a pod as it stands, between two decisions. Threads: any; waits for the decision under way,
   /// and those that follow wait for it.
   cycle::Explanation explain(const model::PodPtr& pod, bool with_details = false, bool with_nominated = false);
@@ -95,12 +96,14 @@ class Scheduler {
   /// Null: nothing is recorded.
   DecisionRecording* recording() const noexcept { return ground_->recording.get(); }
   /// Kept answers that a fresh look did not confirm; the first of them, if there are many. Threads: that of schedule_one().
-  const std::vector<cycle::UndeclaredInput>& undeclared_inputs() const noexcept { return undeclared_inputs_; }
+  const std::vector<cycle::UndeclaredInput>& undeclared_inputs() const noexcept UNCHECKED_LOCKS {
+    return undeclared_inputs_;
+  }
 
   // For callers that decide by themselves.
   framework::Framework& framework() noexcept { return *framework_; }
   queue::SchedulingQueue& queue() noexcept { return queue_; }
-  cycle::SchedulingCycle& cycle() noexcept { return cycle_; }
+  cycle::SchedulingCycle& cycle() noexcept UNCHECKED_LOCKS { return cycle_; }
   cache::Snapshot& snapshot() noexcept { return ground_->snapshot; }
   /// What bind plugins may ask about the cluster.
   const framework::BindLookups& bind_lookups() const noexcept { return ground_->bind_lookups; }
@@ -110,39 +113,42 @@ class Scheduler {
   queue::Nominations& nominations() noexcept;
   std::function<void(cache::Assumption)> keep_bound();
   using Barrier = std::shared_ptr<binding::GroupBarrier>;
-  void place(queue::Ticket ticket, cycle::Placement placement, Barrier barrier = {});
-  void report(const cycle::UndeclaredInput& input, const model::Pod& pod);
+  void place(queue::Ticket ticket, cycle::Placement placement, Barrier barrier = {}) REQUIRES(deciding_);
+  void report(const cycle::UndeclaredInput& input, const model::Pod& pod) REQUIRES(deciding_);
+  /// Lets the cache bring the snapshot up to date while nothing is decided, unless a page reads it just now.
+  void rest();
   void decide(queue::Ticket ticket, const Watch& watch);
   /// False, and the ticket is over, when there is nothing to decide about the pod.
   bool wants_decision(queue::Ticket& ticket);
-  void decide_alone(queue::Ticket ticket, const Watch& watch);
-  void reject(queue::Ticket ticket, const cycle::Rejection& rejection, bool says_once);
+  void decide_alone(queue::Ticket ticket, const Watch& watch) REQUIRES(deciding_);
+  void reject(queue::Ticket ticket, const cycle::Rejection& rejection, bool says_once) REQUIRES(deciding_);
 
-  // Pods that get nodes together (scheduler_groups.cpp).
-  void decide_group(queue::Ticket ticket, const Watch& watch);
-  void plan_group(std::vector<queue::Ticket> tickets, const framework::Quorum& quorum, const Watch& watch);
+  // Pods that get nodes together.
+  void decide_group(queue::Ticket ticket, const Watch& watch) REQUIRES(deciding_);
+  void plan_group(std::vector<queue::Ticket> tickets, const framework::Quorum& quorum, const Watch& watch)
+      REQUIRES(deciding_);
   /// Where placed members that wait for the rest of their group are, or null.
-  Barrier unopened_barrier(const std::string& group);
+  Barrier unopened_barrier(const std::string& group) REQUIRES(deciding_);
   /// Carries out what post-filter decided: which pods have to go for this one. Fails only where it waits for them.
   Status preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
 
   const std::unique_ptr<Ground> ground_;
   const std::unique_ptr<framework::Framework> framework_;
   const SchedulerParts& parts_;
-  Mutex deciding_;             // held by users of snapshot and cycle; comes first
-  std::int64_t began_ns_ = 0;  // the decision under way, in queue time
-  std::vector<cycle::UndeclaredInput> undeclared_inputs_;
+  Mutex deciding_;                                   // of snapshot and cycle; comes first
+  std::int64_t began_ns_ GUARDED_BY(deciding_) = 0;  // the decision under way, in queue time
+  std::vector<cycle::UndeclaredInput> undeclared_inputs_ GUARDED_BY(deciding_);
   queue::PluginPolicy policy_;
   queue::SchedulingQueue queue_;
   const std::unique_ptr<queue::Nominations> watched_nominations_;  // with a recorder
   class KeptBound;
   std::shared_ptr<KeptBound> kept_bound_;  // in the mode of v1.16
-  cycle::SchedulingCycle cycle_;
+  cycle::SchedulingCycle cycle_ GUARDED_BY(deciding_);
   binding::FailureHandler failures_;
   binding::Binder binder_;
   binding::Evictions evictions_;
-  std::map<std::string, std::weak_ptr<binding::GroupBarrier>>
-      barriers_;  // by group; the binding cycles keep them alive
+  std::map<std::string, std::weak_ptr<binding::GroupBarrier>> barriers_
+      GUARDED_BY(deciding_);  // by group; the binding cycles keep them alive
   std::atomic<bool> gives_plans_up_{false};
   const Late<PluginQueue::Target>::Presence queue_is_there_;  // for plugins
 };

@@ -24,7 +24,7 @@ COMPLETING = (r"\b(?P<name>(?:(?:set|init|attach)_\w+|init|initialize|count_with
               r"|(?<=^  void )(?:build|connect|(?:watch|install|wire)_\w+)|(?<=^  bool )(?:build|connect|(?:watch|install|wire)_\w+)"
               r"|(?<=^  Status )(?:build|connect|(?:watch|install|wire)_\w+))(?=\s*\()|complete_\b)")
 # Functions through which Scheduler shows its parts. Whoever needs a part is given that part: the number may only fall.
-SCHEDULER_ACCESSORS = 5
+SCHEDULER_ACCESSORS = 4
 BAD_WORDS = r"\b(?:TODO|FIXME|XXX|HACK)\b|/work/|(?<![\w/-])[Ii]ssue #?\d+\b"
 HAS_SPDX = CPP | {".py", ".sh", ".cmake"}
 LONG_LINES = 500
@@ -213,6 +213,7 @@ STRING_FAILURES = {
     "compared_codes": r'\.code\s*[=!]=\s*"',
     "error_texts_by_reference": r"(?<!const )std::(?:string|vector<std::string>)\s*[&*]\s*(?:wrong|why|err|complaints?|errors?|warnings|notes)\s*[,)]",
     "reason_texts_by_reference": r"(?<!const )std::(?:string|vector<std::string>)\s*[&*]\s*(?:reasons?|messages?|problems?|refusals?)\s*[,)]",
+    "empty_texts_for_success": r"(?im)^ *///.*(?:empty,? or (?:the |what)|(?:what is wrong|why)\b.{0,80}\bempty|empty:? (?:it was|they are|success)).*\n(?: *///.*\n)*[^/\n]*std::string(?:_view)? \w+\(",
     "null_with_a_list": r"std::(?:unique|shared)_ptr<[\w:]+> (?:\w+::)?make\([^;{]*std::vector<std::string>&",
 }
 
