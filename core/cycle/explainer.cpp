@@ -66,9 +66,11 @@ Explanation Explainer::explain(const model::PodPtr& pod, bool with_details, bool
   explain_extenders(*pod, explanation, feasible, place_of);
   const auto row = [&](std::size_t i) -> NodeExplanation& { return explanation.nodes[place_of[feasible[i]]]; };
   if (feasible.empty() || !explanation.error.empty()) return explanation;
-  explanation.error = framework::run_pre_score(*context, feasible);
-  if (!explanation.error.empty()) return explanation;
-  explanation.error =
+  if (Status prepared = framework::run_pre_score(*context, feasible); !prepared.ok()) {
+    explanation.error = prepared.error().message;
+    return explanation;
+  }
+  const Status scored =
       cycle_.score_pass_.run(*context, feasible, false, [&](const framework::Scorer& scorer, auto scores) {
         for (std::size_t i = 0; i < scores.size(); ++i)
           row(i).scores.emplace_back(scorer.plugin->name(), scorer.weight * scores[i]);
@@ -78,7 +80,8 @@ Explanation Explainer::explain(const model::PodPtr& pod, bool with_details, bool
     for (const framework::AbsentRuntime& absent : context->profile().absent)
       if (absent.scores_zero) row(i).scores.emplace_back(absent.name, 0);
   }
-  if (!explanation.error.empty() || !cycle_.extender_pass_.judges(*pod)) return explanation;
+  if (!scored.ok()) explanation.error = scored.error().message;
+  if (!scored.ok() || !cycle_.extender_pass_.judges(*pod)) return explanation;
   cycle_.totals_.resize(feasible.size());
   for (std::size_t i = 0; i < feasible.size(); ++i) cycle_.totals_[i] = row(i).total;
   if (const auto ranks = cycle_.extender_pass_.ranks(*pod, feasible, cycle_.totals_); !ranks.ok()) {
@@ -96,7 +99,8 @@ Explanation Explainer::explain(const model::PodPtr& pod, bool with_details, bool
 void Explainer::explain_extenders(const model::Pod& pod, Explanation& explanation, std::vector<cache::Slot>& feasible,
                                   std::vector<std::size_t>& place_of) {
   const std::vector<cache::Slot> passed = feasible;
-  explanation.error = cycle_.extender_pass_.filter(pod, feasible);
+  const Status filtered = cycle_.extender_pass_.filter(pod, feasible);
+  if (!filtered.ok()) explanation.error = filtered.error().message;
   std::vector<std::uint64_t> left(cycle_.snapshot_.word_count());
   for (const cache::Slot slot : feasible) {
     bitmap::set(left.data(), slot);
@@ -113,10 +117,10 @@ void Explainer::explain_extenders(const model::Pod& pod, Explanation& explanatio
   for (const cache::Slot slot : passed) {
     if (bitmap::test(left.data(), slot)) continue;
     NodeExplanation& node = explanation.nodes[place_of[slot]];
-    const extender::Extenders::NodeRejection* const turned = cycle_.extender_pass_.said_about(slot);
-    node.code = turned != nullptr ? turned->code : Code::unresolvable;
-    node.plugin = turned != nullptr ? turned->by->name() : extender::k_extender_rejector;
-    node.reasons = {turned != nullptr ? turned->why : "left out of an extender's answer"};
+    const extender::Extenders::NodeRejection* const rejected = cycle_.extender_pass_.said_about(slot);
+    node.code = rejected != nullptr ? rejected->code : Code::unresolvable;
+    node.plugin = rejected != nullptr ? rejected->by->name() : extender::k_extender_rejector;
+    node.reasons = {rejected != nullptr ? rejected->why : "left out of an extender's answer"};
   }
 }
 

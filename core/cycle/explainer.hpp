@@ -32,7 +32,7 @@ struct NodeExplanation {
 /// Every node judged, without sampling or early stop, and without nominated pods unless they are asked for: a pass of
 /// its own.
 struct Explanation {
-  std::optional<NodeExplanation> pod_rejection;  // pre-filter turned the pod away; node is "*"
+  std::optional<NodeExplanation> pod_rejection;  // pre-filter rejected the pod; node is "*"
   std::vector<NodeExplanation> nodes;            // those that pre-filter left, in list order; then what extenders added
   std::string error;                             // scoring failed
 };

@@ -7,19 +7,19 @@
 
 namespace berth::cycle {
 
-std::string ExtenderPass::filter(const model::Pod& pod, std::vector<cache::Slot>& feasible) {
-  if (!any_filters() || feasible.empty()) return {};
-  extender::Extenders::Judged judged = extenders_->filter(pod, feasible, host_);
-  if (!judged.error.empty()) return std::move(judged.error);
-  for (auto& [name, turned] : judged.turned) {
+Status ExtenderPass::filter(const model::Pod& pod, std::vector<cache::Slot>& feasible) {
+  if (!any_filters() || feasible.empty()) return Unit{};
+  Result<extender::Extenders::Judged> judged = extenders_->filter(pod, feasible, host_);
+  if (!judged.ok()) return judged.error();
+  for (auto& [name, rejected] : judged->rejected) {
     const cache::Slot slot = host_.slot_of(name);
     if (slot == cache::k_no_slot)
-      unknown_[name] = std::move(turned);
+      unknown_[name] = std::move(rejected);
     else
-      said_[slot] = std::move(turned);
+      said_[slot] = std::move(rejected);
   }
-  feasible = std::move(judged.passed);
-  return {};
+  feasible = std::move(judged->passed);
+  return Unit{};
 }
 
 std::uint32_t ExtenderPass::said_beside(const std::vector<std::uint64_t>& counted) const {
@@ -29,12 +29,12 @@ std::uint32_t ExtenderPass::said_beside(const std::vector<std::uint64_t>& counte
 }
 
 void ExtenderPass::leave_out(std::vector<std::uint64_t>& candidates) const {
-  for (const auto& [slot, turned] : said_) bitmap::clear(candidates.data(), slot);
+  for (const auto& [slot, rejected] : said_) bitmap::clear(candidates.data(), slot);
 }
 
 void ExtenderPass::add_to(Diagnosis& diagnosis) const {
-  for (const auto& [slot, turned] : said_) diagnosis.add(slot, turned.code, turned.why);
-  for (const auto& [name, turned] : unknown_) diagnosis.add(cache::k_no_slot, turned.code, turned.why);
+  for (const auto& [slot, rejected] : said_) diagnosis.add(slot, rejected.code, rejected.why);
+  for (const auto& [name, rejected] : unknown_) diagnosis.add(cache::k_no_slot, rejected.code, rejected.why);
 }
 
 const extender::Extenders::NodeRejection* ExtenderPass::said_about(cache::Slot slot) const {

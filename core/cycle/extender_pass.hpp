@@ -31,15 +31,15 @@ class ExtenderPass {
     unknown_.clear();
   }
   /// Leaves those in `feasible` that all extenders let through; one that names its nodes as objects may add others of
-  /// the snapshot. Empty, or what failed: then `feasible` is as it was.
-  std::string filter(const model::Pod& pod, std::vector<cache::Slot>& feasible);
+  /// the snapshot. After a failure `feasible` is as it was.
+  Status filter(const model::Pod& pod, std::vector<cache::Slot>& feasible);
   /// Nodes that were rejected by name since begin(), those outside `counted` (by slot) and the snapshot.
   std::uint32_t said_beside(const std::vector<std::uint64_t>& counted) const;
   /// Takes the nodes out of `candidates` (by slot) whose verdict is an extender's.
   void leave_out(std::vector<std::uint64_t>& candidates) const;
   /// Adds what was said since begin().
   void add_to(Diagnosis& diagnosis) const;
-  /// Null unless an extender turned the node away by name.
+  /// Null unless an extender rejected the node by name.
   const extender::Extenders::NodeRejection* said_about(cache::Slot slot) const;
 
   /// Adds to the totals, which are parallel to `feasible`, and says who is best: 2, or 1 where no extender said

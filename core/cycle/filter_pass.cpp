@@ -111,7 +111,7 @@ bool FilterPass::run_few(framework::CycleContext& context, const Candidates& can
       continue;
     }
     ++out.rejected;
-    bitmap::set(out.turned_away.data(), few_[i]);
+    bitmap::set(out.rejected_nodes.data(), few_[i]);
   }
   return true;
 }
@@ -124,7 +124,7 @@ void FilterPass::run(framework::CycleContext& context, const Candidates& taking,
   out.rejected = 0;
   out.error.clear();
   const std::size_t words = snapshot_.word_count();
-  out.turned_away.assign(words, 0);
+  out.rejected_nodes.assign(words, 0);
   constexpr std::size_t k_few = 64;
   if (taking_part != 0 && taking_part <= k_few && taking_part != snapshot_.node_count() && nominated.empty() &&
       wanted >= static_cast<std::int64_t>(taking_part) && run_few(context, taking, start, out))
@@ -158,7 +158,7 @@ void FilterPass::run(framework::CycleContext& context, const Candidates& taking,
       }
     if (!bitmap::test(alive_.data(), slot)) {
       ++out.rejected;
-      bitmap::set(out.turned_away.data(), slot);
+      bitmap::set(out.rejected_nodes.data(), slot);
       return true;
     }
     if (static_cast<std::int64_t>(out.feasible.size()) == wanted) return false;
@@ -184,8 +184,8 @@ void FilterPass::run(framework::CycleContext& context, const Candidates& taking,
 }
 
 void FilterPass::take_all(std::span<const cache::Slot> order, std::size_t begin, FilterFindings& out) {
-  for (std::size_t w = 0; w < alive_.size(); ++w) out.turned_away[w] = snapshot_.nodes()[w] & ~alive_[w];
-  out.rejected = static_cast<std::uint32_t>(bitmap::count(out.turned_away.data(), out.turned_away.size()));
+  for (std::size_t w = 0; w < alive_.size(); ++w) out.rejected_nodes[w] = snapshot_.nodes()[w] & ~alive_[w];
+  out.rejected = static_cast<std::uint32_t>(bitmap::count(out.rejected_nodes.data(), out.rejected_nodes.size()));
   if (out.rejected == 0) {
     out.feasible.assign(order.begin() + static_cast<std::ptrdiff_t>(begin), order.end());
     out.feasible.insert(out.feasible.end(), order.begin(), order.begin() + static_cast<std::ptrdiff_t>(begin));

@@ -6,19 +6,22 @@
 #include <vector>
 
 #include "cycle/diagnosis.hpp"
-#include "cycle/nominated.hpp"
+#include "framework/cycle_context.hpp"
 #include "framework/points/filter.hpp"
 #include "framework/profile_runtime.hpp"
 #include "framework/view/node_blocks.hpp"
 
 namespace berth::cycle {
 
+/// Equal or higher priority than the incoming pod, another uid.
+using Nominated = framework::NominatedPods;
+
 /// What filtering found, in the order in which upstream with one worker would have found it.
 struct FilterFindings {
-  std::vector<cache::Slot> feasible;       // list order from the rotation start, at most `wanted`
-  std::uint32_t rejected = 0;              // nodes that were rejected before the search stopped
-  std::vector<std::uint64_t> turned_away;  // by slot: the same nodes
-  std::string error;                       // not empty: a filter broke on a node that the search reached
+  std::vector<cache::Slot> feasible;          // list order from the rotation start, at most `wanted`
+  std::uint32_t rejected = 0;                 // nodes that were rejected before the search stopped
+  std::vector<std::uint64_t> rejected_nodes;  // by slot: the same nodes
+  std::string error;                          // not empty: a filter broke on a node that the search reached
 };
 
 /// Runs the filter chain of a profile over the snapshot.
@@ -78,7 +81,7 @@ class FilterPass {
   /// What the filters behind the first one say about nodes that have their verdict.
   void add_further_reasons(framework::CycleContext& context, const std::uint64_t* candidates,
                            const Nominated& nominated, Diagnosis& out);
-  /// The same about a node with nominated pods: in the one of its two passes that turned it away.
+  /// The same about a node with nominated pods: in the one of its two passes that rejected it.
   void add_further_of_nominated(framework::CycleContext& context, cache::Slot slot,
                                 const std::vector<model::PodPtr>& nominated, Diagnosis& out);
 

@@ -15,7 +15,7 @@ namespace {
 
 using framework::Code;
 
-// Why a pod is spared.
+// Why a pod is exempt from eviction.
 constexpr const char* k_member = "of the same group";
 constexpr const char* k_important = "of no lower priority than the whole group";
 
@@ -83,7 +83,7 @@ GroupOutcome GroupCycle::run(const GroupRequest& request) {
     drop(request, best);
     gang.post_filter = true;
     gang.takes_room = true;
-    gang.spared = [&, below = lowest_priority(request)](const model::Pod& pod) {
+    gang.exemption = [&, below = lowest_priority(request)](const model::Pod& pod) {
       return gang.member(pod) ? k_member : pod.priority >= below ? k_important : nullptr;
     };
     best = plan(request, in_order, gang);
@@ -205,7 +205,7 @@ GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan, const Gang
 Outcome GroupCycle::try_alone(const GroupMember& member, const GangAttempt& gang) {
   GangAttempt alone;
   alone.member = [](const model::Pod&) { return false; };
-  alone.spared = [&](const model::Pod& pod) { return gang.member(pod) ? k_member : nullptr; };
+  alone.exemption = [&](const model::Pod& pod) { return gang.member(pod) ? k_member : nullptr; };
   alone.post_filter = true;
   Attempt tried = cycle_.reserve(member.pod, member.pod_class, alone);
   if (!tried.placement) return std::move(*tried.rejection);

@@ -18,11 +18,22 @@ namespace {
 using framework::Code;
 using framework::Verdict;
 
-Rejection failure(std::string text) {
+Rejection failure(const Error& error) {
   Rejection rejection;
   rejection.code = Code::error;
-  rejection.message = std::move(text);
+  rejection.message = error.message;
   return rejection;
+}
+
+Nominated nominated_for(const queue::Nominations& nominations, const cache::Snapshot& snapshot, const model::Pod& pod) {
+  Nominated found;
+  if (!nominations.has_nominations()) return found;
+  for (queue::NominatedPod& nominated : nominations.nominations()) {
+    if (nominated.pod->uid == pod.uid || nominated.pod->priority < pod.priority) continue;
+    const cache::Slot slot = nominated.node == k_no_symbol ? cache::k_no_slot : snapshot.find(nominated.node);
+    if (slot != cache::k_no_slot) found[slot].push_back(std::move(nominated.pod));
+  }
+  return found;
 }
 
 /// True when totals of this profile fit beside a rank in one word, and weighted sums in 32 bits.
@@ -84,7 +95,7 @@ Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_cla
   // 1. The profile, a fresh context.
   const std::size_t profile = framework_.index_of(pod->scheduler_name);
   if (profile == std::string::npos)
-    return {{}, failure(fmt::format("profile not found for scheduler name \"{}\"", pod->scheduler_name))};
+    return {{}, failure({fmt::format("profile not found for scheduler name \"{}\"", pod->scheduler_name)})};
   const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
   auto context = framework_.pool(profile).take();
   // A class lets plugins reuse what they counted for another pod of it.
@@ -99,7 +110,7 @@ Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_cla
   if (reuse_check_.has_found()) report_undeclared_inputs(*pod);
   if (auto* chosen = std::get_if<Chosen>(&choice)) return take(std::move(context), *chosen);
   Rejection& rejection = std::get<Rejection>(choice);
-  spare(rejection, gang);
+  apply_exemption(rejection, gang);
   const std::optional<Chosen> room = room_by_eviction(rejection, gang);
   if (!room) {
     if (gang != nullptr) context->give_views(spare_views_);
@@ -131,7 +142,7 @@ void SchedulingCycle::give_back(Placement placement) {
   cache_.refresh_nodes(snapshot_, {&slot, 1});
 }
 
-Rejection SchedulingCycle::turn_away(const Verdict& verdict) {
+Rejection SchedulingCycle::reject(const Verdict& verdict) {
   Rejection rejection;
   if (verdict.code == Code::unresolvable) {
     cache_.refresh(snapshot_);
@@ -148,11 +159,11 @@ Rejection SchedulingCycle::turn_away(const Verdict& verdict) {
   return rejection;
 }
 
-void SchedulingCycle::spare(Rejection& rejection, const GangAttempt* gang) const {
-  if (gang == nullptr || !gang->spared) return;
+void SchedulingCycle::apply_exemption(Rejection& rejection, const GangAttempt* gang) const {
+  if (gang == nullptr || !gang->exemption) return;
   for (const std::string& uid : rejection.victims) {
     const auto victim = cache_.find_pod(uid);
-    const char* const why = victim ? gang->spared(*victim->pod) : nullptr;
+    const char* const why = victim ? gang->exemption(*victim->pod) : nullptr;
     if (why == nullptr) continue;
     rejection.post_filter_message = framework::sparing(*victim->pod, why);
     rejection.nomination = queue::Nomination::clear();
@@ -212,7 +223,7 @@ SchedulingCycle::Choice SchedulingCycle::choose(Search& search) {
       framework::run_pre_filter(context, candidates_.data(), candidates_.size(), pre_filter_scratch_);
   forget_changed_plugins();  // some notice only now that something has changed
   diagnosis.unschedulable_plugins = prepared.narrowed_by;
-  if (prepared.verdict.code == Code::error) return failure(prepared.verdict.message());
+  if (prepared.verdict.code == Code::error) return failure({prepared.verdict.message()});
   if (!prepared.verdict.success()) {
     diagnosis.absent_code = prepared.verdict.code;
     diagnosis.absent_reasons = prepared.verdict.reasons;
@@ -250,7 +261,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::try_nominated(Search& se
       context, slot, others == search.nominated.end() ? std::vector<model::PodPtr>{} : others->second);
   if (verdict.code == Code::success) {
     std::vector<cache::Slot> left{slot};  // extenders may put others in its place
-    if (!extender_pass_.filter(*context.pod(), left).empty() || left.empty()) return std::nullopt;
+    if (!extender_pass_.filter(*context.pod(), left).ok() || left.empty()) return std::nullopt;
     const std::uint32_t said = extender_pass_.said_beside(std::vector<std::uint64_t>(snapshot_.word_count()));
     if (left.size() == 1) return Choice{Chosen{left.front(), 1 + said, 1}};
     return score_and_select(context, left, said);
@@ -309,12 +320,13 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
   const auto node_count = snapshot_.node_count();
   if (feasible.size() == 1) return Choice{Chosen{feasible.front(), node_count, 1}};
 
-  if (std::string error = framework::run_pre_score(context, feasible); !error.empty()) return Choice{failure(error)};
+  if (Status prepared = framework::run_pre_score(context, feasible); !prepared.ok())
+    return Choice{failure(prepared.error())};
   framework::PointRun scoring(profile, observe::Point::score);
-  if (std::string error = entry.update_scores(context, blocks_, classes_.buffers()); !error.empty()) {
+  if (Status scored = entry.update_scores(context, blocks_, classes_.buffers()); !scored.ok()) {
     scoring.ended(Code::error);
     classes_.drop(pod_class);
-    return Choice{failure(std::move(error))};
+    return Choice{failure(scored.error())};
   }
   reuse_check_.check_scores(context, entry);
   classes_.settle(pod_class, snapshot_.node_count());
@@ -331,9 +343,9 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
   }
   totals_.assign(feasible.size(), 0);
   entry.add_totals(snapshot_, totals_);
-  if (std::string error = score_pass_.run(context, feasible, true, {}); !error.empty()) {
+  if (Status scored = score_pass_.run(context, feasible, true, {}); !scored.ok()) {
     scoring.ended(Code::error);
-    return Choice{failure(std::move(error))};
+    return Choice{failure(scored.error())};
   }
   for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] += score_pass_.sums()[feasible[i]];
   return Choice{Chosen{feasible[node_choice_.best(totals_)], node_count, count}};
@@ -397,15 +409,15 @@ SchedulingCycle::Choice SchedulingCycle::choose_by_search(Search& search, std::s
     if (!findings_.error.empty()) filtering.ended(Code::error);
   }
   // The nominated node's rejection counts once, also when the search did not come to it.
-  const bool probed_apart = search.probe && !bitmap::test(findings_.turned_away.data(), search.probe->slot);
+  const bool probed_apart = search.probe && !bitmap::test(findings_.rejected_nodes.data(), search.probe->slot);
   const auto judged = [&] {
-    return findings_.rejected + (probed_apart ? 1 : 0) + extender_pass_.said_beside(findings_.turned_away);
+    return findings_.rejected + (probed_apart ? 1 : 0) + extender_pass_.said_beside(findings_.rejected_nodes);
   };
   start_ = (start_ + findings_.feasible.size() + judged()) % snapshot_.node_count();
-  if (!findings_.error.empty()) return failure(findings_.error);
+  if (!findings_.error.empty()) return failure({findings_.error});
   const std::size_t passed_filters = findings_.feasible.size();
-  if (std::string error = extender_pass_.filter(*context.pod(), findings_.feasible); !error.empty())
-    return failure(std::move(error));
+  if (Status filtered = extender_pass_.filter(*context.pod(), findings_.feasible); !filtered.ok())
+    return failure(filtered.error());
   if (findings_.feasible.size() != passed_filters)
     search.diagnosis.unschedulable_plugins.insert(framework_.extra_rejector());
   if (findings_.feasible.empty()) return reject_all(search, passed_filters);
@@ -416,7 +428,7 @@ SchedulingCycle::Choice SchedulingCycle::choose_by_search(Search& search, std::s
 Rejection SchedulingCycle::reject_all(Search& search, std::size_t passed_filters) {
   // Of nodes that passed, or that the search did not come to, the plugins have nothing to say.
   if (passed_filters != 0)
-    for (std::size_t w = 0; w < candidates_.size(); ++w) candidates_[w] &= findings_.turned_away[w];
+    for (std::size_t w = 0; w < candidates_.size(); ++w) candidates_[w] &= findings_.rejected_nodes[w];
   extender_pass_.leave_out(candidates_);
   diagnose(search);
   Diagnosis& diagnosis = search.diagnosis;
@@ -433,13 +445,13 @@ Rejection SchedulingCycle::reject_all(Search& search, std::size_t passed_filters
 SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContext& context,
                                                           std::span<const cache::Slot> feasible, std::uint32_t judged) {
   const auto count = static_cast<std::uint32_t>(feasible.size());
-  if (std::string error = framework::run_pre_score(context, feasible); !error.empty()) return failure(std::move(error));
+  if (Status prepared = framework::run_pre_score(context, feasible); !prepared.ok()) return failure(prepared.error());
   {
     framework::PointRun scoring(context.profile(), observe::Point::score);
     const ScorePass::Each each = logs_scores() ? log_scores(*context.pod(), snapshot_, feasible) : ScorePass::Each();
-    if (std::string error = score_pass_.run(context, feasible, false, each); !error.empty()) {
+    if (Status scored = score_pass_.run(context, feasible, false, each); !scored.ok()) {
       scoring.ended(Code::error);
-      return failure(std::move(error));
+      return failure(scored.error());
     }
   }
   if (!extender_pass_.judges(*context.pod())) {
@@ -452,7 +464,7 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
   totals_.resize(feasible.size());
   for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] = score_pass_.sums()[feasible[i]];
   const Result<std::vector<std::int64_t>> ranks = extender_pass_.ranks(*context.pod(), feasible, totals_);
-  if (!ranks.ok()) return failure(ranks.error().message);
+  if (!ranks.ok()) return failure(ranks.error());
   if (logs_scores()) {
     for (const extender::Extenders::Score& score : extender_pass_.scores())
       log_extender_scores(*context.pod(), snapshot_, feasible, score);
@@ -485,7 +497,7 @@ Rejection SchedulingCycle::reject(Search& search) {
   if (search.kept == nullptr) search.diagnosis.complete(snapshot_.nodes(), snapshot_.word_count());
   const Nominated nominated = nominated_to_others(*context.pod(), gang);
   if (!nominated.empty()) context.show_nominated(&nominated);
-  if (gang != nullptr && gang->spared) context.show_exemption(&gang->spared);
+  if (gang != nullptr && gang->exemption) context.show_exemption(&gang->exemption);
   framework::PostFilterResult answer = framework::run_post_filter(
       context, diagnosis.unschedulable.data(), diagnosis.unresolvable.data(), snapshot_.word_count());
   context.show_nominated(nullptr);
@@ -571,7 +583,7 @@ bool SchedulingCycle::agrees(const framework::CycleContext& of_class, std::uint3
   if (!prepared.verdict.success() || prepared.narrowed || !findings_.error.empty() || found.size() != feasible)
     return false;
   if (feasible <= 1) return feasible == 0 || found.front() == best;
-  return framework::run_pre_score(*context, found).empty() && score_pass_.run(*context, found, false, {}).empty() &&
+  return framework::run_pre_score(*context, found).ok() && score_pass_.run(*context, found, false, {}).ok() &&
          found[node_choice_.best(found, score_pass_.sums())] == best;
 }
 

@@ -63,7 +63,7 @@ struct GangAttempt {
   /// Where evictions make room, the pod is reserved there. Else it is rejected, with what post-filter would do about it.
   bool takes_room = false;
   /// Where one of these would have to go, no pod is evicted. Absent: there is no such pod.
-  framework::EvictionExemption spared = {};
+  framework::EvictionExemption exemption = {};
 };
 
 struct CycleOptions {
@@ -119,7 +119,7 @@ class SchedulingCycle {
   Outcome permit(Placement placement);
   /// The verdict of a caller that looked at no node, worded as pre-filter's if unresolvable, else as permit's. A node
   /// that was nominated to the pod stays nominated.
-  Rejection turn_away(const framework::Verdict& verdict);
+  Rejection reject(const framework::Verdict& verdict);
 
   /// Judges every node for the pod with a fresh state; changes nothing.
   /// with_details: filters are asked for more than reasons, which may cost them far more time.
@@ -174,8 +174,8 @@ class SchedulingCycle {
   void refresh();
   Attempt attempt(const model::PodPtr& pod, std::uint64_t pod_class, const GangAttempt* gang);
   Attempt take(framework::CyclePool::Handle context, const Chosen& chosen);
-  /// Evicts no pod when a plugin named one that is to be spared: not all of them choose by the search that knows.
-  void spare(Rejection& rejection, const GangAttempt* gang) const;
+  /// Evicts no pod when a plugin named one that is exempt: not all of them choose by the search that knows.
+  void apply_exemption(Rejection& rejection, const GangAttempt* gang) const;
   /// The node on which evictions would make room, for pods that take such a one.
   std::optional<Chosen> room_by_eviction(const Rejection& rejection, const GangAttempt* gang) const;
   Nominated nominated_to_others(const model::Pod& pod, const GangAttempt* gang) const;

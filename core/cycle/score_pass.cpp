@@ -16,31 +16,31 @@ using framework::NormRange;
 
 /// Calls body(block, first word) for each run of slots that holds a feasible one, until it answers with an error.
 template <typename Body>
-std::string ScorePass::each_block(Body&& body) {
+Status ScorePass::each_block(Body&& body) {
   for (cache::Slot first = 0; first < snapshot_.slot_count(); first += k_block_rows) {
     const std::uint32_t rows = std::min(k_block_rows, snapshot_.slot_count() - first);
     if (!bitmap::any(bits_.data() + first / 64, (rows + 63) / 64)) continue;
-    if (std::string error = body(blocks_.contiguous(first, rows)); !error.empty()) return error;
+    if (Status scored = body(blocks_.contiguous(first, rows)); !scored.ok()) return scored;
   }
-  return {};
+  return Unit{};
 }
 
-std::string ScorePass::raw_scores(framework::CycleContext& context, const framework::PluginInstance& plugin) {
+Status ScorePass::raw_scores(framework::CycleContext& context, const framework::PluginInstance& plugin) {
   return each_block([&](const framework::Block& block) {
     return framework::run_score(context, blocks_, block, plugin, bits_.data() + block.first_slot / 64,
                                 raw_.data() + block.first_slot);
   });
 }
 
-std::string ScorePass::add_plain(framework::CycleContext& context, const framework::Scorer& scorer) {
-  return each_block([&](const framework::Block& block) -> std::string {
+Status ScorePass::add_plain(framework::CycleContext& context, const framework::Scorer& scorer) {
+  return each_block([&](const framework::Block& block) -> Status {
     const std::span rows(bits_.data() + block.first_slot / 64, block.words());
-    std::string error = framework::run_score(context, blocks_, block, *scorer.plugin, rows.data(), raw_.data());
-    if (!error.empty()) return error;
+    Status scored = framework::run_score(context, blocks_, block, *scorer.plugin, rows.data(), raw_.data());
+    if (!scored.ok()) return scored;
     const bool in_range = add_weighted(rows, raw_.data(), scorer.weight, sums_.data() + block.first_slot) >= 0;
-    if (in_range && score_max_ == BERTH_SCORE_MAX) return {};
+    if (in_range && score_max_ == BERTH_SCORE_MAX) return Unit{};
     const NormRange range = range_of(rows, raw_.data());
-    return framework::range_error(*scorer.plugin, range.min < 0 ? range.min : range.max, score_max_);
+    return framework::check_range(*scorer.plugin, range.min < 0 ? range.min : range.max, score_max_);
   });
 }
 
@@ -50,39 +50,39 @@ NormRange ScorePass::range_of_feasible() const noexcept {
   return range_of(bits_, raw_.data());
 }
 
-std::string ScorePass::add_normalized(const framework::Scorer& scorer) {
+Status ScorePass::add_normalized(const framework::Scorer& scorer) {
   const std::uint32_t kind = scorer.plugin->score->normalize_kind;
   NormRange range = range_of_feasible();
   if (!framework::by_minimum(kind)) range.max = std::max<std::int64_t>(range.max, 0);
   // Normalisation is monotone, so the extremes tell whether anything leaves the range.
   for (const std::int64_t raw : {range.min, range.max})
-    if (std::string error =
-            framework::range_error(*scorer.plugin, framework::normalized(kind, raw, range, score_max_), score_max_);
-        !error.empty())
-      return error;
+    if (Status checked =
+            framework::check_range(*scorer.plugin, framework::normalized(kind, raw, range, score_max_), score_max_);
+        !checked.ok())
+      return checked;
   if (range.min == range.max || (!framework::by_minimum(kind) && range.max == 0)) {
     // What all nodes get decides nothing, but the totals are reported.
     offset_ += scorer.weight * framework::normalized(kind, range.max, range, score_max_);
-    return {};
+    return Unit{};
   }
   bitmap::for_each(bits_.data(), bits_.size(), [&](std::size_t slot) {
     sums_[slot] += scorer.weight * framework::normalized(kind, raw_[slot], range, score_max_);
   });
-  return {};
+  return Unit{};
 }
 
-std::string ScorePass::add_custom(framework::CycleContext& context, const framework::Scorer& scorer,
-                                  std::span<const cache::Slot> feasible) {
+Status ScorePass::add_custom(framework::CycleContext& context, const framework::Scorer& scorer,
+                             std::span<const cache::Slot> feasible) {
   scores_.resize(feasible.size());
   for (std::size_t i = 0; i < feasible.size(); ++i) scores_[i] = raw_[feasible[i]];
-  if (std::string error = framework::normalize(context, *scorer.plugin, feasible, scores_, score_max_); !error.empty())
-    return error;
+  if (Status status = framework::normalize(context, *scorer.plugin, feasible, scores_, score_max_); !status.ok())
+    return status;
   for (std::size_t i = 0; i < feasible.size(); ++i) sums_[feasible[i]] += scorer.weight * scores_[i];
-  return {};
+  return Unit{};
 }
 
-std::string ScorePass::run(framework::CycleContext& context, std::span<const cache::Slot> feasible, bool only_others,
-                           const Each& each) {
+Status ScorePass::run(framework::CycleContext& context, std::span<const cache::Slot> feasible, bool only_others,
+                      const Each& each) {
   const std::size_t words = snapshot_.word_count();
   if (feasible.size() == snapshot_.node_count()) {
     bits_.assign(snapshot_.nodes(), snapshot_.nodes() + words);
@@ -100,24 +100,23 @@ std::string ScorePass::run(framework::CycleContext& context, std::span<const cac
     const bool custom = scorer.plugin->score->normalize_kind == BERTH_NORM_CUSTOM;
     if (only_others && ((scorer.plugin->score_is_reusable() && !custom) || framework::scores_all_zero(context, scorer)))
       continue;
-    std::string error;
     if (!each && scorer.plugin->score->normalize_kind == BERTH_NORM_NONE) {
-      error = add_plain(context, scorer);
-      if (!error.empty()) return error;
+      if (Status added = add_plain(context, scorer); !added.ok()) return added;
       continue;
     }
-    error = raw_scores(context, *scorer.plugin);
-    if (error.empty() && each) {
+    if (Status scored = raw_scores(context, *scorer.plugin); !scored.ok()) return scored;
+    if (each) {
       scores_.resize(feasible.size());
       for (std::size_t i = 0; i < feasible.size(); ++i) scores_[i] = raw_[feasible[i]];
-      error = framework::normalize(context, *scorer.plugin, feasible, scores_, score_max_);
-      if (error.empty()) each(scorer, scores_);
+      Status status = framework::normalize(context, *scorer.plugin, feasible, scores_, score_max_);
+      if (!status.ok()) return status;
+      each(scorer, scores_);
     }
-    if (error.empty()) error = custom ? add_custom(context, scorer, feasible) : add_normalized(scorer);
-    if (!error.empty()) return error;
+    Status added = custom ? add_custom(context, scorer, feasible) : add_normalized(scorer);
+    if (!added.ok()) return added;
   }
   if (offset_ != 0) add_same(bits_, offset_, sums_.data());
-  return {};
+  return Unit{};
 }
 
 }  // namespace berth::cycle

@@ -22,25 +22,25 @@ class ScorePass {
   /// Called for each plugin that scored, with normalised scores (not weighted) parallel to the feasible list.
   using Each = std::function<void(const framework::Scorer& scorer, std::span<const std::int64_t> scores)>;
 
-  /// Sums up weight * score of the wanted scorers, see sums(). Empty, or the sentence of what failed.
+  /// Sums up weight * score of the wanted scorers, see sums().
   /// Requires: pre-score ran.
-  std::string run(framework::CycleContext& context, std::span<const cache::Slot> feasible, bool only_others,
-                  const Each& each);
+  Status run(framework::CycleContext& context, std::span<const cache::Slot> feasible, bool only_others,
+             const Each& each);
   /// Of the last run, by slot; slots that were not feasible hold anything.
   const std::int64_t* sums() const noexcept { return sums_.data(); }
 
  private:
   /// Calls the plugin for each block that holds a feasible node: raw scores go to raw_, by slot (not feasible:
   /// anything) …
-  std::string raw_scores(framework::CycleContext& context, const framework::PluginInstance& plugin);
+  Status raw_scores(framework::CycleContext& context, const framework::PluginInstance& plugin);
   /// … or, where nothing is normalised, through one block's buffer, which stays in the cache, right into sums_.
-  std::string add_plain(framework::CycleContext& context, const framework::Scorer& scorer);
+  Status add_plain(framework::CycleContext& context, const framework::Scorer& scorer);
   template <typename Body>
-  std::string each_block(Body&& body);
+  Status each_block(Body&& body);
   /// Adds weight * normalised score by slot; the host's own normalisations.
-  std::string add_normalized(const framework::Scorer& scorer);
-  std::string add_custom(framework::CycleContext& context, const framework::Scorer& scorer,
-                         std::span<const cache::Slot> feasible);
+  Status add_normalized(const framework::Scorer& scorer);
+  Status add_custom(framework::CycleContext& context, const framework::Scorer& scorer,
+                    std::span<const cache::Slot> feasible);
   framework::NormRange range_of_feasible() const noexcept;
 
   cache::Snapshot& snapshot_;

@@ -103,13 +103,13 @@ void Extenders::stop() noexcept {
   for (const auto& extender : extenders_) extender->stop();
 }
 
-void Extenders::note(const Extender& extender, const std::string& error) {
+void Extenders::note(const Extender& extender, const Error* failure) {
   bool& failing = failing_[&extender];
-  if (failing == !error.empty()) return;
-  failing = !error.empty();
+  if (failing == (failure != nullptr)) return;
+  failing = failure != nullptr;
   if (failing)
     observe::warning("Skipping extender as it returned error and has ignorable flag set",
-                     {{"err", error}, {"extender", extender.name()}});
+                     {{"err", failure->message}, {"extender", extender.name()}});
   else
     observe::info("Extender answers again", {{"extender", extender.name()}});
 }
@@ -139,7 +139,7 @@ Result<std::vector<cache::Slot>> passed_of(const Extender& extender, const Exten
 
 }  // namespace
 
-Extenders::Judged Extenders::filter(const model::Pod& pod, Slots nodes, const framework::Host& host) {
+Result<Extenders::Judged> Extenders::filter(const model::Pod& pod, Slots nodes, const framework::Host& host) {
   Judged out;
   out.passed.assign(nodes.begin(), nodes.end());
   std::vector<Standing> standing;
@@ -153,18 +153,14 @@ Extenders::Judged Extenders::filter(const model::Pod& pod, Slots nodes, const fr
     Result<Extender::Filtered> filtered = wait(*extender, *answer, "filter");
     Result<std::vector<cache::Slot>> passed = filtered.ok() ? passed_of(*extender, *filtered, standing, host)
                                                             : Result<std::vector<cache::Slot>>(filtered.error());
-    std::string error = passed.ok() ? std::string() : passed.error().message;
-    if (!error.empty() && (!extender->ignorable() || is_cancelled())) {
-      out.error = std::move(error);
-      return out;
-    }
-    if (extender->ignorable()) note(*extender, error);
-    if (!error.empty()) continue;
+    if (!passed.ok() && (!extender->ignorable() || is_cancelled())) return passed.error();
+    if (extender->ignorable()) note(*extender, passed.ok() ? nullptr : &passed.error());
+    if (!passed.ok()) continue;
     for (const auto& [name, why] : filtered->failed)
       if (!filtered->unresolvable.contains(name))
-        out.turned[name] = {framework::Code::unschedulable, why, extender.get()};
+        out.rejected[name] = {framework::Code::unschedulable, why, extender.get()};
     for (const auto& [name, why] : filtered->unresolvable)
-      out.turned[name] = {framework::Code::unresolvable, why, extender.get()};
+      out.rejected[name] = {framework::Code::unresolvable, why, extender.get()};
     out.passed = std::move(*passed);
   }
   return out;
@@ -199,7 +195,7 @@ Result<std::vector<Extenders::Score>> Extenders::prioritize(const model::Pod& po
   for (const auto& [extender, answer] : asked) {
     Result<Scores> scores = wait(*extender, *answer, "prioritize");
     if (!scores.ok() && is_cancelled()) return scores.error();
-    note(*extender, scores.ok() ? std::string() : scores.error().message);
+    note(*extender, scores.ok() ? nullptr : &scores.error());
     if (!scores.ok()) continue;
     Score score{extender, std::vector<std::int64_t>(nodes.size()), std::vector<bool>(nodes.size())};
     for (const Extender::HostScore& one : *scores) {
@@ -284,10 +280,9 @@ Status Extenders::review(const model::Pod& preemptor, std::vector<preemption::Ca
     Result<Answered> answered = wait(*extender, *answer, "preempt");
     Result<std::vector<Chosen>> resolved =
         answered.ok() ? resolve(*extender, *answered, host) : Result<std::vector<Chosen>>(answered.error());
-    const std::string error = resolved.ok() ? std::string() : resolved.error().message;
-    if (!error.empty() && (!extender->ignorable() || is_cancelled())) return Error{error};
-    if (extender->ignorable()) note(*extender, error);
-    if (!error.empty()) continue;
+    if (!resolved.ok() && (!extender->ignorable() || is_cancelled())) return resolved.error();
+    if (extender->ignorable()) note(*extender, resolved.ok() ? nullptr : &resolved.error());
+    if (!resolved.ok()) continue;
     chosen = std::move(*resolved);
     changed = true;
   }

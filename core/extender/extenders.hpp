@@ -44,8 +44,7 @@ class Extenders {
   };
   struct Judged {
     std::vector<cache::Slot> passed;  // an extender that answers with objects may add any of the snapshot
-    std::map<std::string, NodeRejection> turned;
-    std::string error;  // not empty: the attempt fails
+    std::map<std::string, NodeRejection> rejected;
   };
   struct Score {
     const Extender* by = nullptr;
@@ -68,7 +67,7 @@ class Extenders {
   bool judges(const model::Pod& pod) const noexcept;
   const std::vector<std::unique_ptr<Extender>>& all() const noexcept { return extenders_; }
 
-  Judged filter(const model::Pod& pod, Slots nodes, const framework::Host& host);
+  Result<Judged> filter(const model::Pod& pod, Slots nodes, const framework::Host& host);
   /// One entry per interested extender that answered. Fails when it was cancelled: nothing is placed without points
   /// that every extender gave.
   Result<std::vector<Score>> prioritize(const model::Pod& pod, Slots nodes, const framework::Host& host);
@@ -98,7 +97,7 @@ class Extenders {
   Result<T> wait(const Extender& extender, Answer<T>& answer, std::string_view verb);
   bool is_cancelled();
   /// Says once that an extender that may fail does so, and once that it is well again.
-  void note(const Extender& extender, const std::string& error);
+  void note(const Extender& extender, const Error* failure);
 
   // Constant after construction.
   std::vector<std::unique_ptr<Extender>> extenders_;

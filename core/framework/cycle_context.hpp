@@ -11,11 +11,13 @@
 
 #include "base/guarded.hpp"
 #include "framework/arena.hpp"
-#include "framework/nominated_pods.hpp"
 #include "framework/plugin_instance.hpp"
 #include "framework/view/pod_view.hpp"
 
 namespace berth::framework {
+
+/// Pods that are nominated to a node, as far as one incoming pod has to make room for them, in order of nomination.
+using NominatedPods = std::map<cache::Slot, std::vector<model::PodPtr>>;
 
 struct ProfileRuntime;
 class CycleContext;
@@ -65,9 +67,9 @@ class CycleContext {
   /// Pods that are nominated to nodes, for searches during post-filter; null: none. The caller keeps it.
   void show_nominated(const framework::NominatedPods* nominated) noexcept { nominated_ = nominated; }
   const framework::NominatedPods* nominated() const noexcept { return nominated_; }
-  /// The pods that searches during post-filter spare; null: none. The caller keeps it.
-  void show_exemption(const EvictionExemption* spared) noexcept { exempt_ = spared; }
-  const EvictionExemption* spared() const noexcept { return exempt_; }
+  /// The pods that searches during post-filter may not evict; null: none. The caller keeps it.
+  void show_exemption(const EvictionExemption* exempt) noexcept { exempt_ = exempt; }
+  const EvictionExemption* exemption() const noexcept { return exempt_; }
   Arena& arena() noexcept { return arena_; }
   /// For what is valid until the snapshot moves on: views of other pods, which may be as many as the cluster has. Bindings
   /// that are under way do without.

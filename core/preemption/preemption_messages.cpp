@@ -54,8 +54,7 @@ void VictimSearchRun::explain_failure() {
       const Row& row = chunk_[r];
       if (row.alone && (rows_.reads_lists() || (nominated != nullptr && nominated->contains(chunk_slots_[r])))) {
         evict_all(row);
-        std::string error;
-        add(judge_alone(row, chunk_slots_[r], error));
+        if (const auto verdict = judge_alone(row, chunk_slots_[r]); verdict.ok()) add(*verdict);
         continue;
       }
       bitmap::set(alive_.data(), r);

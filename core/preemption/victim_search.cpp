@@ -66,7 +66,7 @@ VictimChoice::Outcome VictimSearchRun::decide() {
       choice_.text = reviewed.error().message;
       return Outcome::failed;
     }
-    if (context_.spared() != nullptr)
+    if (context_.exemption() != nullptr)
       std::erase_if(candidates_, [&](const Candidate& candidate) {
         return std::any_of(candidate.victims.begin(), candidate.victims.end(),
                            [&](cache::PodHandle victim) { return is_exempt(victim); });
@@ -380,7 +380,7 @@ Candidate VictimSearchRun::candidate_of(const Row& row, cache::Slot slot, const 
 
 bool VictimSearchRun::is_exempt(cache::PodHandle handle) {
   const model::PodPtr pod = host_.pod_of(handle);
-  const char* const why = pod == nullptr ? nullptr : (*context_.spared())(*pod);
+  const char* const why = pod == nullptr ? nullptr : (*context_.exemption())(*pod);
   if (why != nullptr && exempt_.empty()) exempt_ = framework::sparing(*pod, why);
   return why != nullptr;
 }
@@ -402,7 +402,8 @@ void VictimSearchRun::finish(std::span<const cache::Slot> slots) {
     broken_.emplace(slots[r], fmt::format("expected at least one victim pod on node \"{}\"",
                                           host_.snapshot.row(slots[r]).node->name));
   });
-  if (context_.spared() != nullptr) std::erase_if(changed_, [&](std::uint32_t r) { return evicts_exempt(chunk_[r]); });
+  if (context_.exemption() != nullptr)
+    std::erase_if(changed_, [&](std::uint32_t r) { return evicts_exempt(chunk_[r]); });
   rank_rows(changed_);
   const std::uint32_t words = request_.policy->rank_words;
   for (std::size_t i = 0; i < changed_.size(); ++i) {
@@ -457,33 +458,32 @@ void VictimSearchRun::take(Candidate candidate) {
 
 // One node by itself.
 
-framework::NodeVerdict VictimSearchRun::judge_alone(const Row& row, cache::Slot slot, std::string& error) {
+Result<framework::NodeVerdict> VictimSearchRun::judge_alone(const Row& row, cache::Slot slot) {
   const std::vector<const framework::PluginInstance*> filters(context_.profile().filter.begin(),
                                                               context_.profile().filter.end());
   const framework::NominatedPods* const nominated = context_.nominated();
   const auto others = nominated == nullptr ? framework::NominatedPods::const_iterator{} : nominated->find(slot);
   const bool with_others = nominated != nullptr && others != nominated->end();
-  const auto note = [&error](const Status& told) {
-    if (!told.ok()) error = told.error().message;
-  };
-  const auto judge = [&](bool with) {
+  const auto judge = [&](bool with) -> Result<framework::NodeVerdict> {
+    Status told = Unit{};
     WhatIf what_if(context_, alone_blocks_, slot, filters);
     // All of them leave before some come back, as upstream: what two pods hold, a host port for one, is free only once both
     // are gone, and is taken again by the first that comes back.
     each_victim(row, [&](std::uint32_t p) {
-      if (error.empty()) note(what_if.remove(*host_.pod_of(pods_[p].handle), pods_[p].handle));
+      if (told.ok()) told = what_if.remove(*host_.pod_of(pods_[p].handle), pods_[p].handle);
     });
     each_victim(row, [&](std::uint32_t p) {
-      if (error.empty() && evicted_[row.offset + (p - row.first)] == 0)
-        note(what_if.add(*host_.pod_of(pods_[p].handle), pods_[p].handle));
+      if (told.ok() && evicted_[row.offset + (p - row.first)] == 0)
+        told = what_if.add(*host_.pod_of(pods_[p].handle), pods_[p].handle);
     });
     if (with)
       for (const model::PodPtr& pod : others->second)
-        if (error.empty()) note(what_if.add(*pod));
+        if (told.ok()) told = what_if.add(*pod);
+    if (!told.ok()) return told.error();
     return what_if.judge();
   };
   if (with_others)
-    if (framework::NodeVerdict verdict = judge(true); verdict.code != framework::Code::success) return verdict;
+    if (auto verdict = judge(true); !verdict.ok() || verdict->code != framework::Code::success) return verdict;
   return judge(false);
 }
 
@@ -493,29 +493,29 @@ void VictimSearchRun::evict_all(const Row& row) {
 
 void VictimSearchRun::search_alone(Row& row, cache::Slot slot, bool& fits) {
   fits = false;
-  std::string error;
-  const auto broken = [&](const framework::NodeVerdict& verdict) {
-    if (error.empty() && verdict.code == framework::Code::error)
-      error = framework::Verdict{verdict.code, verdict.plugin->index(),
-                                 framework::sentences(*verdict.plugin, verdict.reason)}
-                  .message();
-    if (!error.empty()) broken_.emplace(slot, error);
-    return !error.empty();
+  const auto broken = [&](const Result<framework::NodeVerdict>& verdict) {
+    if (!verdict.ok())
+      broken_.emplace(slot, verdict.error().message);
+    else if (verdict->code == framework::Code::error)
+      broken_.emplace(slot, framework::Verdict{verdict->code, verdict->plugin->index(),
+                                               framework::sentences(*verdict->plugin, verdict->reason)}
+                                .message());
+    return !verdict.ok() || verdict->code == framework::Code::error;
   };
   order_turns(row);
   evict_all(row);
-  framework::NodeVerdict verdict = judge_alone(row, slot, error);
+  Result<framework::NodeVerdict> verdict = judge_alone(row, slot);
   if (broken(verdict)) return;
-  if (verdict.code != framework::Code::success) {
+  if (verdict->code != framework::Code::success) {
     without_room_.push_back(slot);
     return;
   }
   for (std::uint32_t turn = 0; turn < row.count; ++turn) {
     const std::uint32_t v = row.offset + turns_[row.offset + turn];
     evicted_[v] = 0;
-    verdict = judge_alone(row, slot, error);
+    verdict = judge_alone(row, slot);
     if (broken(verdict)) return;
-    if (verdict.code == framework::Code::success) continue;
+    if (verdict->code == framework::Code::success) continue;
     evicted_[v] = 1;
     ++row.evicted;
     if (turn < row.protected_count) ++row.violations;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "framework/nominated_pods.hpp"
+#include "framework/cycle_context.hpp"
 #include "preemption/disruption_budgets.hpp"
 #include "preemption/victim_index.hpp"
 #include "preemption/what_if_rows.hpp"

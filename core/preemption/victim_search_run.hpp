@@ -62,7 +62,7 @@ class VictimSearchRun : private VictimSearch::Buffers {
   void finish(std::span<const cache::Slot> slots);
   void evict_all(const Row& row);
   void search_alone(Row& row, cache::Slot slot, bool& fits);
-  framework::NodeVerdict judge_alone(const Row& row, cache::Slot slot, std::string& error);
+  Result<framework::NodeVerdict> judge_alone(const Row& row, cache::Slot slot);
   Candidate candidate_of(const Row& row, cache::Slot slot, const std::uint64_t* rank) const;
   bool sample_is_full() const noexcept;
   bool smaller(const std::uint64_t* a, const std::uint64_t* b) const noexcept;
@@ -95,7 +95,7 @@ class VictimSearchRun : private VictimSearch::Buffers {
   std::uint32_t without_victims_ = 0;  // of these: no pod on them may go
   std::vector<std::uint8_t> stays_;    // by index of the pod: 1 where the policy's may_go said so; short: none did
   framework::Arena view_arena_;
-  std::string exempt_;  // the pod that would have to go somewhere and is spared; empty: none
+  std::string exempt_;  // the pod that would have to go somewhere and is exempt; empty: none
 
   // Of the current block of nodes.
   const PodOnNode* pods_ = nullptr;  // of the index

@@ -274,7 +274,7 @@ asio::awaitable<bool> HttpsServer::State::accept_one() {
     const std::uint64_t times = ++counts->accept_failures;
     if (std::has_single_bit(times))
       observe::warning("A connection cannot be accepted", {{"err", error.message()}, {"times", times}});
-    spare.turn_one_away(acceptor.native_handle());
+    spare.close_one(acceptor.native_handle());
     pause.expires_after(k_accept_pause);
     co_await pause.async_wait(k_await);
     co_return true;

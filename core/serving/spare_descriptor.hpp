@@ -17,7 +17,7 @@ class SpareDescriptor {
   SpareDescriptor& operator=(const SpareDescriptor&) = delete;
 
   /// Accepts one caller and hangs up. Requires: `listening` does not block.
-  void turn_one_away(int listening) noexcept {
+  void close_one(int listening) noexcept {
     give_up();
     if (const int caller = ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC); caller >= 0) ::close(caller);
     take();

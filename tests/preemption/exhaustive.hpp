@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/nominated_pods.hpp"
+#include "framework/cycle_context.hpp"
 #include "scheduler/scheduler.hpp"
 
 /// Preemption as upstream describes it, node by node and pod by pod, without blocks, indexes or early ends: what the

@@ -217,8 +217,8 @@ void ClassEntry::put_raw(Normalized& n, std::size_t position, std::int64_t raw) 
   n.enter(raw);
 }
 
-std::string ClassEntry::score_slots(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b,
-                                    std::span<const cache::Slot> slots) {
+Status ClassEntry::score_slots(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b,
+                               std::span<const cache::Slot> slots) {
   const auto positions = blocks.snapshot().order_index();
   for (std::size_t first = 0; first < slots.size(); first += framework::k_max_block_rows) {
     const auto rows = slots.subspan(first, std::min<std::size_t>(framework::k_max_block_rows, slots.size() - first));
@@ -231,24 +231,24 @@ std::string ClassEntry::score_slots(framework::CycleContext& context, framework:
     }
     for (std::size_t p = 0; p < plain_.size(); ++p) {
       const framework::Scorer* const scorer = plain_[p];
-      std::string error = framework::run_score(context, blocks, block, *scorer->plugin, b.bits.data(), b.raw.data());
-      if (!error.empty()) return error;
+      Status scored = framework::run_score(context, blocks, block, *scorer->plugin, b.bits.data(), b.raw.data());
+      if (!scored.ok()) return scored;
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (b.raw[i] < 0 || b.raw[i] > BERTH_SCORE_MAX) return framework::range_error(*scorer->plugin, b.raw[i]);
+        if (b.raw[i] < 0 || b.raw[i] > BERTH_SCORE_MAX) return framework::check_range(*scorer->plugin, b.raw[i]);
         base_[positions[rows[i]]] += static_cast<std::int32_t>(scorer->weight * b.raw[i]);
         if (keeps_parts_) plain_parts_[p * base_.size() + positions[rows[i]]] = b.raw[i];
       }
     }
     for (Normalized& n : normalized_) {
-      std::string error = framework::run_score(context, blocks, block, *n.scorer->plugin, b.bits.data(), b.raw.data());
-      if (!error.empty()) return error;
+      Status scored = framework::run_score(context, blocks, block, *n.scorer->plugin, b.bits.data(), b.raw.data());
+      if (!scored.ok()) return scored;
       for (std::size_t i = 0; i < rows.size(); ++i) put_raw(n, positions[rows[i]], b.raw[i]);
     }
   }
-  return {};
+  return Unit{};
 }
 
-std::string ClassEntry::refresh_ranges(const cache::Snapshot& snapshot) {
+Status ClassEntry::refresh_ranges(const cache::Snapshot& snapshot) {
   for (Normalized& n : normalized_) {
     if (!n.raw.empty() && (!n.counted || n.at_max == 0 || n.at_min == 0)) {
       n.counted = true;
@@ -267,9 +267,9 @@ std::string ClassEntry::refresh_ranges(const cache::Snapshot& snapshot) {
   for (const Normalized& n : normalized_)  // normalisation is monotone
     for (const std::int64_t raw : {n.min, n.max}) {
       const std::int64_t score = framework::normalized(n.scorer->plugin->score->normalize_kind, raw, n.range);
-      if (std::string error = framework::range_error(*n.scorer->plugin, score); !error.empty()) return error;
+      if (Status checked = framework::check_range(*n.scorer->plugin, score); !checked.ok()) return checked;
     }
-  return {};
+  return Unit{};
 }
 
 std::int64_t ClassEntry::total_at(std::size_t position) const noexcept {
@@ -280,7 +280,7 @@ std::int64_t ClassEntry::total_at(std::size_t position) const noexcept {
   return total;
 }
 
-std::string ClassEntry::score_changed(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b) {
+Status ClassEntry::score_changed(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b) {
   const cache::Snapshot& snapshot = blocks.snapshot();
   const auto positions = snapshot.order_index();
   if (scored_ && !same_scorers(context)) scored_ = false;
@@ -313,7 +313,7 @@ bool ClassEntry::update_groups(framework::CycleContext& context, framework::Node
     for (const cache::Slot slot : b.flipped)
       if (!bitmap::test(pass_.data(), slot)) forget_scores(snapshot.order_index()[slot]);
   const bool scored_before = scored_;
-  if (!score_changed(context, blocks, b).empty()) return false;  // a search says what is wrong
+  if (!score_changed(context, blocks, b).ok()) return false;  // a search says what is wrong
   const bool all_changed = b.all_dirty || !scored_before || !scored_;
   scored_ = true;
   journal_for_scores_ = position_;
@@ -339,12 +339,11 @@ std::optional<cache::Slot> ClassEntry::best_of_groups(framework::CycleContext& c
   return groups_->best(context, columns, row_scores_, snapshot);
 }
 
-std::string ClassEntry::update_scores(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b) {
+Status ClassEntry::update_scores(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b) {
   const cache::Snapshot& snapshot = blocks.snapshot();
   const auto positions = snapshot.order_index();
-  std::string error = score_changed(context, blocks, b);
-  if (error.empty()) error = refresh_ranges(snapshot);
-  if (!error.empty()) return error;
+  if (Status scored = score_changed(context, blocks, b); !scored.ok()) return scored;
+  if (Status ranged = refresh_ranges(snapshot); !ranged.ok()) return ranged;
   if (totals_stale_) {
     for (const cache::Slot slot : ranking_.slots()) {
       const std::size_t p = positions[slot];
@@ -360,7 +359,7 @@ std::string ClassEntry::update_scores(framework::CycleContext& context, framewor
   }
   scored_ = true;
   journal_for_scores_ = position_;
-  return {};
+  return Unit{};
 }
 
 void ClassEntry::add_totals(const cache::Snapshot& snapshot, std::span<std::int64_t> totals) const {

@@ -46,7 +46,7 @@ class ClassEntry {
   std::span<const cache::Slot> feasible() const noexcept { return ranking_.slots(); }
 
   /// Makes totals and ranking right. Requires: pre-score ran over feasible(). Empty, or what failed.
-  std::string update_scores(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
+  Status update_scores(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
   /// False where groups() stand in for the ranking.
   bool has_ranking() const noexcept { return !list_stale_; }
   /// The chosen slot. Requires: update_scores() just before, feasible() not empty.
@@ -123,15 +123,15 @@ class ClassEntry {
   bool filter_dirty(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
   bool same_scorers(const framework::CycleContext& context) const;
   /// Brings base_ and raw scores up to date; b.slots are those that it rated. Empty, or what failed.
-  std::string score_changed(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
+  Status score_changed(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
   void start_scoring(const framework::CycleContext& context, std::size_t positions);
-  std::string score_slots(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers,
-                          std::span<const cache::Slot> slots);
+  Status score_slots(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers,
+                     std::span<const cache::Slot> slots);
   /// The node no longer counts among those that have scores.
   void forget_scores(std::size_t position) noexcept;
   void put_raw(Normalized& n, std::size_t position, std::int64_t raw);
   /// Empty, or which plugin's scores leave their range.
-  std::string refresh_ranges(const cache::Snapshot& snapshot);
+  Status refresh_ranges(const cache::Snapshot& snapshot);
   std::int64_t total_at(std::size_t position) const noexcept;
   std::size_t turned(std::size_t position) const noexcept {  // from list position to position in ranking_
     return position >= start_ ? position - start_ : position + ranking_.positions() - start_;

@@ -59,7 +59,7 @@ void ReuseCheck::check_scores(framework::CycleContext& context, ClassEntry& entr
     if (!look_at_all(context)) return;
     compare_filters(context, entry);
   }
-  if (!fresh_.update_scores(context, blocks_, buffers_).empty()) return;
+  if (!fresh_.update_scores(context, blocks_, buffers_).ok()) return;
   compare_scores(context, entry);
   replace(entry);
 }
@@ -100,8 +100,7 @@ bool ReuseCheck::scores_agree(framework::CycleContext& context, const ClassEntry
   const auto at = [&](std::size_t row) { return positions[first_ + row]; };
   for (std::size_t i = 0; i < entry.scorer_count() && agree; ++i) {
     const framework::Scorer& scorer = entry.scorer(i);
-    if (!framework::run_score(context, blocks_, block, *scorer.plugin, feasible, buffers_.raw.data()).empty())
-      return true;
+    if (!framework::run_score(context, blocks_, block, *scorer.plugin, feasible, buffers_.raw.data()).ok()) return true;
     bitmap::for_each(feasible, block.words(), [&](std::size_t row) {
       if (i < entry.plain_count())
         sums_[row] += scorer.weight * buffers_.raw[row];

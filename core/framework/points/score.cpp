@@ -9,7 +9,7 @@
 
 namespace berth::framework {
 
-std::string run_pre_score(CycleContext& context, std::span<const cache::Slot> feasible) {
+Status run_pre_score(CycleContext& context, std::span<const cache::Slot> feasible) {
   PointRun run(context.profile(), observe::Point::pre_score);
   for (const PluginInstance* plugin : context.profile().pre_score) {
     Note note;
@@ -26,13 +26,13 @@ std::string run_pre_score(CycleContext& context, std::span<const cache::Slot> fe
     if (text.empty() && note.reason() != 0) text = fmt::format("{}", fmt::join(sentences(*plugin, note), ", "));
     if (code != Code::error && text.empty()) text = invalid_code(*plugin, observe::Point::pre_score, code);
     run.ended(Code::error);
-    return fmt::format("running PreScore plugin \"{}\": {}", plugin->name(), text);
+    return Error{fmt::format("running PreScore plugin \"{}\": {}", plugin->name(), text)};
   }
-  return {};
+  return Unit{};
 }
 
-std::string run_score(CycleContext& context, NodeBlocks& blocks, const Block& block, const PluginInstance& plugin,
-                      const std::uint64_t* candidates, std::int64_t* raw) {
+Status run_score(CycleContext& context, NodeBlocks& blocks, const Block& block, const PluginInstance& plugin,
+                 const std::uint64_t* candidates, std::int64_t* raw) {
   Note note;
   const auto ask = [&] {
     observe::enter_block(block.slot(0), block.slot(0) + block.rows);
@@ -51,9 +51,9 @@ std::string run_score(CycleContext& context, NodeBlocks& blocks, const Block& bl
     return Code::error;
   };
   const Code code = plugin.host().traps_unasked_fields ? ask_guarded() : ask();
-  if (code == Code::success) return {};
-  return fmt::format("running Score plugins: plugin \"{}\" failed with: {}", plugin.name(),
-                     code == Code::error ? note.text() : invalid_code(plugin, observe::Point::score, code));
+  if (code == Code::success) return Unit{};
+  return Error{fmt::format("running Score plugins: plugin \"{}\" failed with: {}", plugin.name(),
+                           code == Code::error ? note.text() : invalid_code(plugin, observe::Point::score, code))};
 }
 
 std::int64_t normalized(std::uint32_t kind, std::int64_t raw, const NormRange& range, std::int64_t score_max) noexcept {
@@ -77,16 +77,16 @@ std::int64_t normalized(std::uint32_t kind, std::int64_t raw, const NormRange& r
   }
 }
 
-std::string range_error(const PluginInstance& plugin, std::int64_t score, std::int64_t score_max) {
-  if (score >= 0 && score <= score_max) return {};
-  return fmt::format(
+Status check_range(const PluginInstance& plugin, std::int64_t score, std::int64_t score_max) {
+  if (score >= 0 && score <= score_max) return Unit{};
+  return Error{fmt::format(
       "applying score defaultWeights on Score plugins: plugin \"{}\" returns an invalid score {}, it should in the "
       "range of [0, {}] after normalizing",
-      plugin.name(), score, score_max);
+      plugin.name(), score, score_max)};
 }
 
-std::string normalize(CycleContext& context, const PluginInstance& plugin, std::span<const cache::Slot> nodes,
-                      std::span<std::int64_t> scores, std::int64_t score_max) {
+Status normalize(CycleContext& context, const PluginInstance& plugin, std::span<const cache::Slot> nodes,
+                 std::span<std::int64_t> scores, std::int64_t score_max) {
   const std::uint32_t kind = plugin.score->normalize_kind;
   if (kind == BERTH_NORM_CUSTOM) {
     Note note;
@@ -95,9 +95,9 @@ std::string normalize(CycleContext& context, const PluginInstance& plugin, std::
                                      static_cast<std::uint32_t>(nodes.size()), note.abi());
     });
     if (code != Code::success)
-      return fmt::format(
-          "running Normalize on Score plugins: plugin \"{}\" failed with: {}", plugin.name(),
-          code == Code::error ? note.text() : invalid_code(plugin, observe::Point::normalize_score, code));
+      return Error{
+          fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}", plugin.name(),
+                      code == Code::error ? note.text() : invalid_code(plugin, observe::Point::normalize_score, code))};
   } else if (kind != BERTH_NORM_NONE && !scores.empty()) {
     NormRange range{scores.front(), scores.front()};
     for (const std::int64_t score : scores) {
@@ -108,8 +108,8 @@ std::string normalize(CycleContext& context, const PluginInstance& plugin, std::
     for (std::int64_t& score : scores) score = normalized(kind, score, range, score_max);
   }
   for (const std::int64_t score : scores)
-    if (score < 0 || score > score_max) return range_error(plugin, score, score_max);
-  return {};
+    if (score < 0 || score > score_max) return check_range(plugin, score, score_max);
+  return Unit{};
 }
 
 }  // namespace berth::framework

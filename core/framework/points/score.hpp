@@ -2,17 +2,17 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "framework/cycle_context.hpp"
 #include "framework/profile_runtime.hpp"
 #include "framework/view/node_blocks.hpp"
 
 namespace berth::framework {
 
-/// Runs pre-score. Plugins that skip are noted in the context. Empty, or the sentence with which the attempt fails.
-std::string run_pre_score(CycleContext& context, std::span<const cache::Slot> feasible);
+/// Runs pre-score. Plugins that skip are noted in the context. An error fails the attempt.
+Status run_pre_score(CycleContext& context, std::span<const cache::Slot> feasible);
 
 /// True when the profile scores with this plugin in this cycle.
 inline bool scores(const CycleContext& context, const Scorer& scorer) noexcept {
@@ -26,14 +26,14 @@ inline bool scores_all_zero(const CycleContext& context, const Scorer& scorer) n
          scorer.plugin->score->normalize_kind != BERTH_NORM_CUSTOM && context.skips_filter(*scorer.plugin);
 }
 
-/// Raw scores of one plugin for the candidate rows of a block, written to raw[row]. Empty, or the failure's sentence.
-std::string run_score(CycleContext& context, NodeBlocks& blocks, const Block& block, const PluginInstance& plugin,
-                      const std::uint64_t* candidates, std::int64_t* raw);
+/// Raw scores of one plugin for the candidate rows of a block, written to raw[row].
+Status run_score(CycleContext& context, NodeBlocks& blocks, const Block& block, const PluginInstance& plugin,
+                 const std::uint64_t* candidates, std::int64_t* raw);
 
 /// Turns the raw scores of all feasible nodes (scores[i] belongs to nodes[i]) into 0..score_max, in place, as the
-/// plugin's kind says, and checks the range. Empty, or the failure's sentence.
-std::string normalize(CycleContext& context, const PluginInstance& plugin, std::span<const cache::Slot> nodes,
-                      std::span<std::int64_t> scores, std::int64_t score_max = BERTH_SCORE_MAX);
+/// plugin's kind says, and checks the range.
+Status normalize(CycleContext& context, const PluginInstance& plugin, std::span<const cache::Slot> nodes,
+                 std::span<std::int64_t> scores, std::int64_t score_max = BERTH_SCORE_MAX);
 
 /// Whether the lowest raw score counts, as the highest does.
 constexpr bool by_minimum(std::uint32_t normalize_kind) noexcept {
@@ -47,7 +47,7 @@ struct NormRange {
 /// One score under the host's own normalisations (all but CUSTOM).
 std::int64_t normalized(std::uint32_t kind, std::int64_t raw, const NormRange& range,
                         std::int64_t score_max = BERTH_SCORE_MAX) noexcept;
-/// "applying score defaultWeights on Score plugins: …", or empty when in range.
-std::string range_error(const PluginInstance& plugin, std::int64_t score, std::int64_t score_max = BERTH_SCORE_MAX);
+/// The error of a score out of range: "applying score defaultWeights on Score plugins: …".
+Status check_range(const PluginInstance& plugin, std::int64_t score, std::int64_t score_max = BERTH_SCORE_MAX);
 
 }  // namespace berth::framework

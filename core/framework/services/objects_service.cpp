@@ -8,7 +8,6 @@
 #include "framework/services/service_tables.hpp"
 #include "framework/services/shared_values.hpp"
 #include "framework/services/thread_tags.hpp"
-#include "framework/services/write_codes.hpp"
 
 #include "berth/ext/object_writes.h"
 #include "berth/ext/shared.h"
@@ -37,12 +36,12 @@ std::string_view rule_verb(Verb verb) noexcept {
   return "get";
 }
 
-/// "update", "resource.k8s.io/v1/resourceclaims", "status" -> "update resource.k8s.io/resourceclaims/status". Empty for what
-/// is no resource.
-std::string rule_of(const cluster::ObjectWrite& request) {
+/// "update", "resource.k8s.io/v1/resourceclaims", "status" -> "update resource.k8s.io/resourceclaims/status". Nothing for
+/// what is no resource.
+std::optional<std::string> rule_of(const cluster::ObjectWrite& request) {
   const std::string& resource = request.object.resource;
   const std::size_t first = resource.find('/'), last = resource.rfind('/');
-  if (first == std::string::npos || first == last || last + 1 == resource.size()) return {};
+  if (first == std::string::npos || first == last || last + 1 == resource.size()) return std::nullopt;
   std::string rule =
       fmt::format("{} {}/{}", rule_verb(request.verb), resource.substr(0, first), resource.substr(last + 1));
   return request.subresource.empty() ? rule : rule + '/' + request.subresource;
@@ -65,14 +64,14 @@ berth_code send(void* ctx, Verb verb, const berth_object_ref_v1* object, berth_s
       std::string(from_abi(object->subresource)),
       std::string(from_abi(body)),
       std::string(from_abi(uid))};
-  const std::string rule = rule_of(request);
+  const std::optional<std::string> rule = rule_of(request);
   const bool is_pod = request.object.resource == "core/v1/pods";
   const bool patches = verb == Verb::merge_patch || verb == Verb::strategic_patch;
   const bool has_body = verb == Verb::create || verb == Verb::update || patches;
-  if (rule.empty() || (request.object.name.empty() && verb != Verb::create) || (has_body && request.body.empty()) ||
+  if (!rule || (request.object.name.empty() && verb != Verb::create) || (has_body && request.body.empty()) ||
       (is_pod && !(patches && request.subresource == "status")))
     return BERTH_BAD_ARGS;
-  if (!is_permitted(self(ctx), rule)) return BERTH_DENIED;
+  if (!is_permitted(self(ctx), *rule)) return BERTH_DENIED;
   self(ctx).host().ports.writes.write_object(
       request, [plugin = &self(ctx), done, arg](const Result<std::string>& answer) {
         const observe::BreadcrumbNesting nesting;

@@ -39,4 +39,16 @@ const std::vector<std::string_view>& own_service_ids();
 /// Table of one of them; null: it has none of that id.
 const void* own_service(std::string_view id) noexcept;
 
+/// What a plugin is told of a write that failed.
+inline berth_code write_code(const Error& error) noexcept {
+  switch (error.code) {
+    case ErrorCode::conflict:
+      return BERTH_CONFLICT;
+    case ErrorCode::not_found:
+      return BERTH_NOT_FOUND;
+    default:
+      return BERTH_ERROR;
+  }
+}
+
 }  // namespace berth::framework

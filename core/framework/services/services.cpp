@@ -237,25 +237,25 @@ bool names_a_resource(std::string_view resource) {
          resource.find('/', second + 1) == std::string_view::npos;
 }
 
-/// Why a plugin may not watch a resource; empty when it may. A watch that the host would never fill is refused here, since a
-/// store that stays empty looks like a cluster without such objects.
-std::string why_not_watched(const PluginInstance& plugin, std::string_view resource) {
+/// Whether a plugin may watch a resource. A watch that the host would never fill is refused here, since a store that stays
+/// empty looks like a cluster without such objects.
+Status may_watch(const PluginInstance& plugin, std::string_view resource) {
   if (!names_a_resource(resource))
-    return fmt::format("\"{}\" is no resource such as \"apps/v1/replicasets\"", clean_text(resource));
+    return Error{fmt::format("\"{}\" is no resource such as \"apps/v1/replicasets\"", clean_text(resource))};
   if (resource == "core/v1/pods" || resource == "core/v1/nodes")
-    return fmt::format("{} are not watched as objects: berth.pods/1, columns and interests show them", resource);
+    return Error{fmt::format("{} are not watched as objects: berth.pods/1, columns and interests show them", resource)};
   const std::vector<std::string>& declared = plugin.declared_watches();
   if (plugin.crumb().file != nullptr && std::find(declared.begin(), declared.end(), resource) == declared.end())
-    return fmt::format("the file's note lacks \"watch={}\", by which an operator grants the right to list and watch",
-                       resource);
-  return {};
+    return Error{fmt::format(
+        "the file's note lacks \"watch={}\", by which an operator grants the right to list and watch", resource)};
+  return Unit{};
 }
 
 berth_code watch_objects(void* ctx, berth_str resource, const berth_field_v1* fields, std::uint32_t count,
                          std::uint32_t* watch, berth_note_v1* note) {
   if (!self(ctx).loading()) return say(note, "watches are declared in create()", BERTH_DENIED);
-  if (const std::string why = why_not_watched(self(ctx), from_abi(resource)); !why.empty())
-    return say(note, why, BERTH_BAD_ARGS);
+  if (const Status permitted = may_watch(self(ctx), from_abi(resource)); !permitted.ok())
+    return say(note, permitted.error().message, BERTH_BAD_ARGS);
   std::vector<Field> list;
   for (std::uint32_t i = 0; i < count; ++i) {
     if (fields[i].type < BERTH_FIELD_STR || fields[i].type > BERTH_FIELD_MILLI)

@@ -6,7 +6,6 @@
 #include "framework/services/log_service.hpp"
 #include "framework/services/service_tables.hpp"
 #include "framework/services/thread_tags.hpp"
-#include "framework/services/write_codes.hpp"
 
 namespace berth::framework {
 namespace {
@@ -85,21 +84,21 @@ berth_code evict(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_s
   return BERTH_OK;
 }
 
-/// "core/v1/persistentvolumes" -> "patch core/persistentvolumes". Empty for what is no resource, and for pods.
-std::string patch_rule(std::string_view resource) {
+/// "core/v1/persistentvolumes" -> "patch core/persistentvolumes". Nothing for what is no resource, and for pods.
+std::optional<std::string> patch_rule(std::string_view resource) {
   const std::size_t first = resource.find('/'), last = resource.rfind('/');
-  if (first == std::string_view::npos || first == last || last + 1 == resource.size()) return {};
+  if (first == std::string_view::npos || first == last || last + 1 == resource.size()) return std::nullopt;
   const std::string_view group = resource.substr(0, first), plural = resource.substr(last + 1);
-  if (group == "core" && plural == "pods") return {};
+  if (group == "core" && plural == "pods") return std::nullopt;
   return fmt::format("patch {}/{}", group, plural);
 }
 
 berth_code patch_object(void* ctx, berth_str resource, berth_str ns, berth_str name, berth_str patch,
                         berth_write_done_v1 done, void* arg) {
-  const std::string rule = patch_rule(from_abi(resource));
-  if (rule.empty() || name.len == 0 || patch.len == 0) return BERTH_BAD_ARGS;
+  const std::optional<std::string> rule = patch_rule(from_abi(resource));
+  if (!rule || name.len == 0 || patch.len == 0) return BERTH_BAD_ARGS;
   if (!is_allowed(self(ctx), "patch_object() of berth.writes/1", tags::binder)) return BERTH_DENIED;
-  if (!permitted(self(ctx), rule)) return BERTH_DENIED;
+  if (!permitted(self(ctx), *rule)) return BERTH_DENIED;
   return taken(ctx, self(ctx).host().ports.writes.patch_object(
                         std::string(from_abi(resource)), std::string(from_abi(ns)), std::string(from_abi(name)),
                         std::string(from_abi(patch)), completion(ctx, done, arg)));

@@ -62,7 +62,7 @@ TEST(FilterPass, FindsFeasibleNodesInListOrderFromTheStart) {
   const FilterFindings found = f.run(5, 3);
   EXPECT_EQ(found.feasible, (Slots{3, 4, 0, 1}));
   EXPECT_EQ(found.rejected, 1u);
-  EXPECT_EQ(found.turned_away, (std::vector<std::uint64_t>{0b00100}));
+  EXPECT_EQ(found.rejected_nodes, (std::vector<std::uint64_t>{0b00100}));
 }
 
 TEST(FilterPass, StopsWhereOneMoreThanWantedFits) {
