@@ -241,22 +241,23 @@ void judge_entry_symbol(const ElfFile& elf, PluginFile& file) {
 bool is_upper(char c) noexcept { return c >= 'A' && c <= 'Z'; }
 bool is_letter_or_digit(char c) noexcept { return is_upper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-/// Why an author may not give a plugin that name; empty when he may. Names without a domain are those of kube-scheduler's
+/// Whether an author may give a plugin that name. Names without a domain are those of kube-scheduler's
 /// plugins, whose place a file may take.
-std::string why_reserved(std::string_view name) {
+Status may_be_used(std::string_view name) {
   const std::size_t slash = name.find('/');
   if (slash == std::string_view::npos) {
-    if (is_upper(name.front()) && std::all_of(name.begin(), name.end(), is_letter_or_digit)) return {};
-    return fmt::format("the name \"{}\" has no domain, and is not in CamelCase as those that go without", name);
+    if (is_upper(name.front()) && std::all_of(name.begin(), name.end(), is_letter_or_digit)) return Unit{};
+    return Error{fmt::format("the name \"{}\" has no domain, and is not in CamelCase as those that go without", name)};
   }
   const std::string_view domain = name.substr(0, slash);
-  if (domain.find('.') == std::string_view::npos) return fmt::format("\"{}\" in \"{}\" is no domain", domain, name);
+  if (domain.find('.') == std::string_view::npos)
+    return Error{fmt::format("\"{}\" in \"{}\" is no domain", domain, name)};
   for (const std::string_view reserved : {"k8s.io", "kubernetes.io"})
     if (domain == reserved ||
         (domain.size() > reserved.size() && domain.substr(domain.size() - reserved.size()) == reserved &&
          domain[domain.size() - reserved.size() - 1] == '.'))
-      return fmt::format("the domain of \"{}\" is reserved: {} is Kubernetes'", name, reserved);
-  return {};
+      return Error{fmt::format("the domain of \"{}\" is reserved: {} is Kubernetes'", name, reserved)};
+  return Unit{};
 }
 
 /// Names end up in logs, events, metrics and file names: what cannot be shown cannot be used.
@@ -269,7 +270,7 @@ void judge_names(PluginFile& file) {
                       "'.', '_', '-' and one '/'",
                       note.plugin));
     } else if (note.minor_built >= k_strict_since_minor) {
-      if (std::string why = why_reserved(note.plugin); !why.empty()) finding.evidence.push_back(std::move(why));
+      if (const Status named = may_be_used(note.plugin); !named.ok()) finding.evidence.push_back(named.error().message);
     }
     if (note.version.empty() || escaped(note.version) != note.version) {
       finding.evidence.push_back(fmt::format("the note's version \"{}\" is empty or cannot be shown", note.version));

@@ -54,19 +54,17 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
   return true;
 }
 
-/// Reads into all of `into`; false with `why` when the file ends before.
-bool read_at(int fd, std::uint64_t offset, std::span<std::byte> into, std::string& why) {
+/// Reads into all of `into`. Fails when the file ends before.
+Status read_at(int fd, std::uint64_t offset, std::span<std::byte> into) {
   while (!into.empty()) {
     const ssize_t got = ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) {
-      why = "could not be read to its end: " + (got < 0 ? error_text(errno) : std::string("it became shorter"));
-      return false;
-    }
+    if (got <= 0)
+      return Error{"could not be read to its end: " + (got < 0 ? error_text(errno) : std::string("it became shorter"))};
     into = into.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);
   }
-  return true;
+  return Unit{};
 }
 
 }  // namespace
@@ -84,63 +82,61 @@ JudgedBytes::~JudgedBytes() {
   if (mapping_ != nullptr) ::munmap(mapping_, bytes_.size());
 }
 
-bool JudgedBytes::read(int fd, std::uint64_t size, std::string_view name, Keeping keeping, std::string& why) {
+Status JudgedBytes::read(int fd, std::uint64_t size, std::string_view name, Keeping keeping) {
   if (keeping == Keeping::plain) {
     not_sealed_ = "it was not asked for";
-    return read_plain(fd, size, why);
+    return read_plain(fd, size);
   }
   sealed_ = OpenFile(make_memory_file(plain_name(name)));
   if (sealed_.fd() < 0) {
     not_sealed_ = "memfd_create: " + error_text(errno);
   } else {
-    if (!copy_and_seal(fd, size, why)) return false;
-    if (not_sealed_.empty()) return true;
+    if (Status copied = copy_and_seal(fd, size); !copied.ok() || not_sealed_.empty()) return copied;
     sealed_ = OpenFile();
   }
-  return read_plain(fd, size, why);
+  return read_plain(fd, size);
 }
 
-/// False: the file cannot be read. What the kernel cannot do is left in not_sealed_.
-bool JudgedBytes::copy_and_seal(int fd, std::uint64_t size, std::string& why) {
+/// Fails when the file cannot be read. What the kernel cannot do is left in not_sealed_.
+Status JudgedBytes::copy_and_seal(int fd, std::uint64_t size) {
   std::vector<std::byte> chunk(std::min<std::size_t>(k_chunk_bytes, static_cast<std::size_t>(size)));
   for (std::uint64_t done = 0; done < size; done += chunk.size()) {
     chunk.resize(std::min<std::size_t>(chunk.size(), static_cast<std::size_t>(size - done)));
-    if (!read_at(fd, done, chunk, why)) return false;
+    if (Status read = read_at(fd, done, chunk); !read.ok()) return read;
     if (!write_all(sealed_.fd(), chunk)) {
       not_sealed_ = "writing the copy: " + error_text(errno);
-      return true;
+      return Unit{};
     }
   }
   constexpr int k_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
   // Looked at again, since the judgement rests on it.
   if (::fcntl(sealed_.fd(), F_ADD_SEALS, k_seals) != 0 || (::fcntl(sealed_.fd(), F_GET_SEALS) & k_seals) != k_seals) {
     not_sealed_ = "sealing the copy: " + error_text(errno);
-    return true;
+    return Unit{};
   }
   if (::access(path_of_descriptor(sealed_.fd()).c_str(), R_OK) != 0) {
     not_sealed_ = path_of_descriptor(sealed_.fd()) + ": " + error_text(errno);
-    return true;
+    return Unit{};
   }
   void* const mapping = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, sealed_.fd(), 0);
   if (mapping == MAP_FAILED) {
     not_sealed_ = "mapping the copy: " + error_text(errno);
-    return true;
+    return Unit{};
   }
   mapping_ = mapping;
   bytes_ = {static_cast<const std::byte*>(mapping), static_cast<std::size_t>(size)};
-  return true;
+  return Unit{};
 }
 
-bool JudgedBytes::read_plain(int fd, std::uint64_t size, std::string& why) {
+Status JudgedBytes::read_plain(int fd, std::uint64_t size) {
   try {
     plain_.resize(static_cast<std::size_t>(size));
   } catch (const std::bad_alloc&) {
-    why = fmt::format("there is no memory for its {} bytes", size);
-    return false;
+    return Error{fmt::format("there is no memory for its {} bytes", size)};
   }
-  if (!read_at(fd, 0, plain_, why)) return false;
+  if (Status read = read_at(fd, 0, plain_); !read.ok()) return read;
   bytes_ = plain_;
-  return true;
+  return Unit{};
 }
 
 std::string JudgedBytes::mapped_name(std::string_view name) { return "/memfd:" + plain_name(name) + " (deleted)"; }

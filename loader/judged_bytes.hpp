@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
+
 namespace berth::loader {
 
 /// An open file that closes itself. Move-only.
@@ -36,9 +38,9 @@ class JudgedBytes {
   ~JudgedBytes();
 
   enum class Keeping : std::uint8_t { sealed, plain };
-  /// Copies `size` bytes of an open file. `name` is what the kernel calls the copy, as in /proc/PID/maps. False: the
-  /// file ends before, or there is no memory; `why` says what.
-  bool read(int fd, std::uint64_t size, std::string_view name, Keeping keeping, std::string& why);
+  /// Copies `size` bytes of an open file. `name` is what the kernel calls the copy, as in /proc/PID/maps. Fails
+  /// when the file ends before, or there is no memory.
+  Status read(int fd, std::uint64_t size, std::string_view name, Keeping keeping);
 
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
   /// Why bytes() are not sealed; empty when they are.
@@ -49,8 +51,8 @@ class JudgedBytes {
   static std::string mapped_name(std::string_view name);
 
  private:
-  bool copy_and_seal(int fd, std::uint64_t size, std::string& why);
-  bool read_plain(int fd, std::uint64_t size, std::string& why);
+  Status copy_and_seal(int fd, std::uint64_t size);
+  Status read_plain(int fd, std::uint64_t size);
 
   OpenFile sealed_;
   void* mapping_ = nullptr;

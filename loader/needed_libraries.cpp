@@ -54,16 +54,15 @@ std::vector<std::string> default_directories() {
   return directories;
 }
 
-/// Asks without loading anything. `why_not` is what the dynamic linker says of a library that it does not find.
-bool in_the_process(const std::string& name, std::string& why_not) {
+/// Asks without loading anything. Fails with what the dynamic linker says of a library that it does not find.
+Status in_the_process(const std::string& name) {
   void* const handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) {
     const char* const sentence = ::dlerror();
-    why_not = sentence != nullptr ? sentence : name + ": found where berth does not look for libraries";
-    return false;
+    return Error{sentence != nullptr ? sentence : name + ": found where berth does not look for libraries"};
   }
   ::dlclose(handle);
-  return true;
+  return Unit{};
 }
 
 bool is_file(const fs::path& path) {
@@ -89,8 +88,9 @@ class Search {
   /// What `file` needs, what that needs first.
   void go_through(const PluginFile& file, const std::vector<std::string>& own_directories, bool beside) {
     for (const std::string& name : file.needed) {
-      std::string why_not;
-      if (!seen_.insert(name).second || in_the_process(name, why_not)) continue;
+      if (!seen_.insert(name).second) continue;
+      const Status loaded = in_the_process(name);
+      if (loaded.ok()) continue;
       if (seen_.size() > k_libraries_max) {
         Finding finding = plugin_.finding("P008");
         finding.evidence.push_back(fmt::format("needs more than {} libraries", k_libraries_max));
@@ -105,7 +105,7 @@ class Search {
         continue;
       }
       if (beside && take_beside(file, name)) continue;
-      take_of_system(file, name, why_not, own_directories);
+      take_of_system(file, name, loaded.error(), own_directories);
     }
   }
   std::vector<NeededLibrary> take() { return std::move(found_); }
@@ -125,7 +125,7 @@ class Search {
       if (library.findings.empty() && library.soname != name) {
         Finding finding = library.finding("P020");
         finding.evidence.push_back(
-            fmt::format("{} lies beside the plugin, but calls itself \"{}\" (DT_SONAME)", name, library.soname));
+            fmt::format("{} is in the plugin's directory, but calls itself \"{}\" (DT_SONAME)", name, library.soname));
         finding.advice = fmt::format("link it with -Wl,-soname,{}", name);
         library.findings.push_back(std::move(finding));
       }
@@ -135,14 +135,14 @@ class Search {
     return false;
   }
 
-  void take_of_system(const PluginFile& file, const std::string& name, const std::string& why_not,
+  void take_of_system(const PluginFile& file, const std::string& name, const Error& not_loaded,
                       const std::vector<std::string>& own_directories) {
     const std::optional<fs::path> path = find_in_system(name, own_directories);
     if (!path) {
       Finding finding = plugin_.finding("P020");
       finding.evidence.push_back(
           fmt::format("needs {}, which is in none of the places where the system looks for libraries", name));
-      finding.evidence.push_back("dlopen: " + why_not);
+      finding.evidence.push_back("dlopen: " + not_loaded.message);
       if (file.path != plugin_.path) finding.evidence.push_back("needed by " + file.path);
       finding.advice = fmt::format("install the package that has {} into the image, or link it statically", name);
       report_.add(std::move(finding));
@@ -185,7 +185,7 @@ class Search {
     const bool wanted_digest = sources_.require_digest && (pin == nullptr || pin->sha256.empty());
     if (!wanted_digest && !(sources_.require_pin && pin == nullptr)) return;
     Finding finding = library.finding("P004");
-    finding.what = "digest of a library beside the plugin is not pinned";
+    finding.what = "digest of a library in the plugin's directory is not pinned";
     finding.evidence.emplace_back(wanted_digest ? "plugins.requireDigest is set" : "plugins.strict is set");
     finding.advice =
         fmt::format("add {{file: {}, sha256: {}}} to plugins.files after looking at the file",

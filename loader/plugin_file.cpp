@@ -70,9 +70,9 @@ bool on_read_only_mount(const fs::path& path) {
   return ::statvfs(path.c_str(), &info) == 0 && (info.f_flag & ST_RDONLY) != 0;
 }
 
-/// What is unsafe about one element of the path, or empty. A sticky directory is no exception: a user who may write there
+/// Whether others cannot write to one element of the path. A sticky directory is no exception: a user who may write there
 /// may put a plugin there, or the file that stops the start.
-std::string unsafe_element(const fs::path& path, const struct stat& info, bool strict) {
+Status is_safe(const fs::path& path, const struct stat& info, bool strict) {
   std::string why;
   if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
     why = fmt::format("owned by uid {}, wanted 0 or {}", info.st_uid, ::geteuid());
@@ -83,7 +83,8 @@ std::string unsafe_element(const fs::path& path, const struct stat& info, bool s
     why += fmt::format("{}mode {:04o} lets {} write", why.empty() ? "" : "; ", info.st_mode & 07777u,
                        (info.st_mode & S_IWOTH) != 0 ? "others" : "its group");
   }
-  return why.empty() ? why : fmt::format("{}: {}", path.string(), why);
+  if (!why.empty()) return Error{fmt::format("{}: {}", path.string(), why)};
+  return Unit{};
 }
 
 /// Owner and mode of every directory from the root to the file's, then of the file.
@@ -94,17 +95,17 @@ void judge_owners(const fs::path& resolved, const fs::path& root, const struct s
   const fs::path below = resolved.lexically_relative(root).parent_path();
   const auto look_at_directory = [&] {
     struct stat info {};
-    std::string why =
-        ::stat(at.c_str(), &info) == 0 ? unsafe_element(at, info, strict) : at.string() + ": " + error_text(errno);
-    if (!why.empty()) finding.evidence.push_back(std::move(why));
+    const Status safe =
+        ::stat(at.c_str(), &info) == 0 ? is_safe(at, info, strict) : Error{at.string() + ": " + error_text(errno)};
+    if (!safe.ok()) finding.evidence.push_back(safe.error().message);
   };
   look_at_directory();
   for (const fs::path& part : below) {
     at /= part;
     look_at_directory();
   }
-  if (std::string why = unsafe_element(resolved, file_info, strict); !why.empty())
-    finding.evidence.push_back(std::move(why));
+  if (const Status safe = is_safe(resolved, file_info, strict); !safe.ok())
+    finding.evidence.push_back(safe.error().message);
   if (finding.evidence.empty()) return;
   finding.advice =
       strict ? "chown to root or the scheduler's user and chmod go-w, the plugin directory included; with strict: true "
@@ -140,6 +141,16 @@ void judge_mount(const fs::path& resolved, PluginFile& file) {
   file.findings.push_back(std::move(finding));
 }
 
+/// Requires: the file is open, and `info` is its status.
+Status read_regular(const PluginFile& file, const struct stat& info, const FileRules& rules, JudgedBytes& bytes) {
+  if (!S_ISREG(info.st_mode)) return Error{S_ISDIR(info.st_mode) ? "a directory" : "not a regular file"};
+  if (info.st_size == 0) return Error{"0 bytes"};
+  if (static_cast<std::uint64_t>(info.st_size) > k_file_bytes_max)
+    return Error{fmt::format("{} bytes, more than {}", info.st_size, k_file_bytes_max)};
+  return bytes.read(file.open.fd(), static_cast<std::uint64_t>(info.st_size), fs::path(file.path).filename().string(),
+                    rules.seal && rules.kernel_seals ? JudgedBytes::Keeping::sealed : JudgedBytes::Keeping::plain);
+}
+
 /// Opens the resolved path for reading; a last-moment symbolic link is refused, a pipe does not block.
 /// Requires: `file.path` is set. The answer is false when there is nothing to read.
 bool open_and_read(PluginFile& file, const FileRules& rules, struct stat& info, JudgedBytes& bytes) {
@@ -152,24 +163,15 @@ bool open_and_read(PluginFile& file, const FileRules& rules, struct stat& info, 
     file.findings.push_back(std::move(finding));
     return false;
   }
-  std::string why;
-  if (!S_ISREG(info.st_mode))
-    why = S_ISDIR(info.st_mode) ? "a directory" : "not a regular file";
-  else if (info.st_size == 0)
-    why = "0 bytes";
-  else if (static_cast<std::uint64_t>(info.st_size) > k_file_bytes_max)
-    why = fmt::format("{} bytes, more than {}", info.st_size, k_file_bytes_max);
-  else
-    bytes.read(file.open.fd(), static_cast<std::uint64_t>(info.st_size), fs::path(file.path).filename().string(),
-               rules.seal && rules.kernel_seals ? JudgedBytes::Keeping::sealed : JudgedBytes::Keeping::plain, why);
-  if (why.empty()) {
+  const Status read = read_regular(file, info, rules, bytes);
+  if (read.ok()) {
     file.size_bytes = bytes.bytes().size();
     file.sha256 = sha256_hex(bytes.bytes());
     file.sealed = bytes.take_sealed();
     return true;
   }
   Finding finding = file.finding("P005");
-  finding.evidence.push_back(std::move(why));
+  finding.evidence.push_back(read.error().message);
   finding.advice = "copy the file again";
   file.findings.push_back(std::move(finding));
   return false;

@@ -43,37 +43,38 @@ void take_entry(PluginNote& note, std::string_view key, std::string value) {
     note.isa = std::move(value);
 }
 
-/// The "key=value" strings. A sentence about what is wrong, or empty.
-std::string read_entries(std::string_view rest, PluginNote& note) {
+/// The "key=value" strings.
+Status read_entries(std::string_view rest, PluginNote& note) {
   std::size_t entries = 0;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\0');
-    if (end == std::string_view::npos) return "the last entry of the note has no end";
+    if (end == std::string_view::npos) return Error{"the last entry of the note has no end"};
     const std::string_view entry = rest.substr(0, end);
     rest.remove_prefix(end + 1);
     if (entry.empty()) continue;  // padding
-    if (++entries > k_entries_max) return fmt::format("more than {} entries in one note", k_entries_max);
+    if (++entries > k_entries_max) return Error{fmt::format("more than {} entries in one note", k_entries_max)};
     const std::size_t equals = entry.find('=');
-    if (equals == std::string_view::npos) {
-      return fmt::format("an entry without '=' in the note: {}", entry.substr(0, 80));
-    }
+    if (equals == std::string_view::npos)
+      return Error{fmt::format("an entry without '=' in the note: {}", entry.substr(0, 80))};
     take_entry(note, entry.substr(0, equals), std::string(entry.substr(equals + 1)));
   }
-  return note.plugin.empty() ? "a note without plugin= entry" : std::string();
+  if (note.plugin.empty()) return Error{"a note without plugin= entry"};
+  return Unit{};
 }
 
-std::string read_note(std::span<const std::byte> bytes, bool big_endian, PluginNote& note) {
+Result<PluginNote> read_note(std::span<const std::byte> bytes, bool big_endian) {
   if (bytes.size() < k_head_bytes)
-    return fmt::format("a note of {} bytes, at least {} expected", bytes.size(), k_head_bytes);
+    return Error{fmt::format("a note of {} bytes, at least {} expected", bytes.size(), k_head_bytes)};
+  PluginNote note;
   note.abi_major = number_at(bytes, 0, big_endian);
   note.minor_built = number_at(bytes, 2, big_endian);
   note.minor_required = number_at(bytes, 4, big_endian);
   note.data_model = number_at(bytes, 6, big_endian);
   const std::string_view entries(reinterpret_cast<const char*>(bytes.data()) + k_head_bytes,
                                  bytes.size() - k_head_bytes);
-  std::string defect = read_entries(entries, note);
   // Another major may spell its entries differently; only its number counts.
-  return note.abi_major == BERTH_ABI_MAJOR ? defect : std::string();
+  if (Status read = read_entries(entries, note); !read.ok() && note.abi_major == BERTH_ABI_MAJOR) return read.error();
+  return note;
 }
 
 }  // namespace
@@ -82,13 +83,11 @@ PluginNotes read_plugin_notes(const ElfFile& file) {
   PluginNotes notes;
   for (const ElfNote& raw : file.notes) {
     if (raw.owner != BERTH_NOTE_OWNER || raw.type != BERTH_NOTE_TYPE) continue;
-    PluginNote note;
-    std::string defect = read_note(raw.descriptor, file.big_endian, note);
-    if (defect.empty()) {
-      notes.plugins.push_back(std::move(note));
-    } else {
-      notes.defects.push_back(std::move(defect));
-    }
+    Result<PluginNote> note = read_note(raw.descriptor, file.big_endian);
+    if (note.ok())
+      notes.plugins.push_back(std::move(*note));
+    else
+      notes.defects.push_back(note.error().message);
   }
   return notes;
 }

@@ -32,7 +32,7 @@ struct Extender {
   bool node_cache_capable = false;
   std::vector<ManagedResource> managed_resources;  // empty: every pod is of interest to it
   bool ignorable = false;
-  std::string where;  // "berth.yaml:14:9  extenders[2]", for complaints
+  std::string where;  // "berth.yaml:14:9  extenders[2]", for errors
 };
 
 }  // namespace berth::config

@@ -59,7 +59,7 @@ struct Profile {
   /// Plugin name -> compact JSON, defaults of the plugin's schema filled in. Has an entry for every enabled plugin that
   /// is loaded ("{}" when nothing was configured); plugins that are configured but not enabled are left out.
   std::map<std::string, std::string> args_json;
-  /// Plugin name -> "file:line:column: path" of args that a configuration gives, for complaints of the plugin itself.
+  /// Plugin name -> "file:line:column: path" of args that a configuration gives, for errors of the plugin itself.
   std::map<std::string, std::string> args_origin;
 
   const std::vector<EnabledPlugin>& at(Point point) const noexcept { return points[index_of(point)]; }
@@ -107,7 +107,7 @@ struct PluginLoading {
 
 /// What kube-scheduler v1.16 did in another way than today's, for those who need it; nothing of it is on by itself.
 struct LegacyMode {
-  bool search = false;                // an adaptive share of the nodes; ties are decided by lot
+  bool search = false;                // an adaptive share of the nodes; ties are broken at random
   bool check_all_filters = false;     // every filter judges a node, and every reason is told
   bool queue = false;                 // any event retries every pod; pods that are not confirmed leave their node
   bool balance_volumes = false;       // disks count in how evenly full a node is; what was not taken up after loading

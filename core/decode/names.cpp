@@ -70,7 +70,6 @@ bool is_label_key(std::string_view key) noexcept {
 }
 
 std::string label_key_error(std::string_view key) {
-  if (is_label_key(key)) return {};
   if (std::count(key.begin(), key.end(), '/') > 1)
     return fmt::format("a valid label key {} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
                        k_name_words);

@@ -6,7 +6,7 @@
 /// What Kubernetes accepts as a name. Internal to core/decode.
 namespace berth::decode {
 
-/// Empty when `key` is a label key, else what is wrong in upstream's words, joined with "; ".
+/// What is wrong with it in upstream's words, joined with "; ". Requires: !is_label_key(key), !is_label_value(value).
 /// Source: kubernetes v1.36 staging/src/k8s.io/apimachinery/pkg/api/validate/content/kube.go.
 std::string label_key_error(std::string_view key);
 std::string label_value_error(std::string_view value);

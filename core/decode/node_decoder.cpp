@@ -56,7 +56,7 @@ bool is_counted(std::string_view name) {
 }
 
 /// Departs from the API server, which fills allocatable from capacity (SetDefaults_NodeStatus): a node that names
-/// nothing allocatable offers nothing, as in the recorded decisions of tests/conformance.
+/// nothing allocatable offers nothing, as kube-scheduler has it of a node that no API server defaulted.
 void decode_node_status(const Cursor& status, SymbolTable& symbols, model::Node& node) {
   const Cursor allocatable = status.mapping("allocatable");
   allocatable.each_member([&](std::string_view name, const Cursor& cursor) {

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "base/symbols.hpp"
-#include "decode/field_gates.hpp"
+#include "decode/decode_options.hpp"
 #include "decode/field_need.hpp"
-#include "decode/kept_parts.hpp"
 #include "decode/pod/defaulting.hpp"
 #include "decode/pod/managed_resources.hpp"
 #include "decode/pod/pod_sharing.hpp"

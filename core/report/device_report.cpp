@@ -114,23 +114,23 @@ bool is_tainted(const text::Value& device) {
 /// Counters of a pool: how much there is, and how much the allocated devices have of it.
 class Counters {
  public:
-  /// Empty, or what makes the pool invalid.
-  std::string add_sets(const text::Value& spec) {
+  /// Fails when it makes the pool invalid.
+  Status add_sets(const text::Value& spec) {
     for (const text::Value& set : list_at(spec, "sharedCounters")) {
       const std::string name(text_at(set, "name"));
-      if (!sets_.insert(name).second) return "counter set " + name + " is there twice";
+      if (!sets_.insert(name).second) return Error{"counter set " + name + " is there twice"};
       for (const text::Member& counter : members_at(set, "counters"))
         amounts_[{name, std::string(counter.key)}].there = amount(counter.value);
     }
-    return {};
+    return Unit{};
   }
-  std::string check(const text::Value& device) const {
-    std::string wrong;
+  Status check(const text::Value& device) const {
+    Status counted = Unit{};
     each_use(device, [&](const Name& name, model::Quantity) {
-      if (wrong.empty() && !amounts_.contains(name))
-        wrong = "counter " + name.first + '.' + name.second + " is not there";
+      if (counted.ok() && !amounts_.contains(name))
+        counted = Error{"counter " + name.first + '.' + name.second + " is not there"};
     });
-    return wrong;
+    return counted;
   }
   void take(const text::Value& device) {
     each_use(device, [&](const Name& name, model::Quantity used) { amounts_[name].taken += used; });
@@ -176,27 +176,28 @@ struct Pool {
   std::int64_t generation = 0;
   std::vector<const text::Value*> specs;
 
-  /// Why no device of it is given to claims; empty: they are.
-  std::string problem(Counters& counters) const {
+  /// Fails when no device of it is given to claims.
+  Status usable(Counters& counters) const {
     const std::int64_t complete = integer_at(*specs.front(), "pool.resourceSliceCount");
     if (std::cmp_not_equal(specs.size(), complete))
-      return "incomplete: " + std::to_string(specs.size()) + " of " + std::to_string(complete) + " slices";
+      return Error{"incomplete: " + std::to_string(specs.size()) + " of " + std::to_string(complete) + " slices"};
     for (const text::Value* spec : specs)
-      if (std::string wrong = counters.add_sets(*spec); !wrong.empty()) return "invalid: " + wrong;
+      if (Status added = counters.add_sets(*spec); !added.ok()) return Error{"invalid: " + added.error().message};
     std::set<std::string_view> seen;
     for (const text::Value* spec : specs)
       for (const text::Value& device : list_at(*spec, "devices")) {
         if (!seen.insert(text_at(device, "name")).second)
-          return "invalid: device " + std::string(text_at(device, "name")) + " is there twice";
-        if (std::string wrong = counters.check(device); !wrong.empty()) return "invalid: " + wrong;
+          return Error{"invalid: device " + std::string(text_at(device, "name")) + " is there twice"};
+        if (Status checked = counters.check(device); !checked.ok()) return Error{"invalid: " + checked.error().message};
       }
-    return {};
+    return Unit{};
   }
 
   void describe(const Takers& takers, const std::function<bool(std::string_view)>& has_node,
                 std::vector<DevicePoolLine>& out) const {
     Counters counters;
-    const std::string wrong = problem(counters);
+    const Status state = usable(counters);
+    const std::string wrong = state.ok() ? std::string() : state.error().message;
     const auto key = [&](const text::Value& device) {
       return ClaimDevice{{}, driver, name, std::string(text_at(device, "name")), false}.text();
     };

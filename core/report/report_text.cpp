@@ -8,6 +8,8 @@
 #include <cctype>
 #include <map>
 #include <numeric>
+#include <ostream>
+#include <tuple>
 
 #include "report/device_tables.hpp"
 #include "report/text_table.hpp"
@@ -290,6 +292,17 @@ std::string usage_bar(const Usage& usage, std::size_t cells) {
 
 std::string render_table(const SimulationReport& report, const TableStyle& style) {
   return TableReport(report, style).render();
+}
+
+void print_diagnostics(std::ostream& err, const text::Diagnostics& diagnostics) {
+  if (diagnostics.empty()) return;
+  std::vector<text::Diagnostic> sorted = diagnostics.all();
+  std::stable_sort(sorted.begin(), sorted.end(), [](const text::Diagnostic& a, const text::Diagnostic& b) {
+    return std::tie(a.position.line, a.position.column) < std::tie(b.position.line, b.position.column);
+  });
+  text::Diagnostics ordered;
+  for (text::Diagnostic& diagnostic : sorted) ordered.add(std::move(diagnostic));
+  err << ordered.render() << fmt::format("{} problem{}\n", ordered.size(), ordered.size() == 1 ? "" : "s");
 }
 
 }  // namespace berth::report

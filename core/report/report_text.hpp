@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <iosfwd>
 #include <string>
 
 #include "report/simulate_report.hpp"
+#include "text/diagnostics.hpp"
 
 namespace berth::report {
 
@@ -23,5 +25,8 @@ std::string amount_text(std::int64_t amount, AmountUnit unit);
 std::string usage_bar(const Usage& usage, std::size_t cells);
 /// Rounded down, so that 100 means full; 0 when there is nothing to use.
 std::int64_t percent(const Usage& usage) noexcept;
+
+/// Prints problems in the order of their positions, and how many there are.
+void print_diagnostics(std::ostream& err, const text::Diagnostics& diagnostics);
 
 }  // namespace berth::report

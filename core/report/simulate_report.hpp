@@ -15,9 +15,21 @@
 #include "report/decision.hpp"
 #include "report/device_report.hpp"
 #include "report/fill_report.hpp"
-#include "report/queue_word.hpp"
 
 namespace berth::report {
+
+/// What a running scheduler says of a pod that is its to place.
+struct QueueWord {
+  std::string ns, name;
+  std::string place;  // "active", "backoff", "error backoff", "unschedulable", "in flight", "gated", "binding", "bound"
+  std::int64_t attempts = 0;
+  // RFC 3339; empty: not said.
+  std::string since;                     // when it came to that place
+  std::string next_try;                  // the end of its backoff
+  std::string tried_again_by;            // at the latest, whatever happens
+  std::vector<std::string> rejected_by;  // plugins
+  std::vector<std::string> woken_by;     // events that make the scheduler retry it sooner
+};
 
 /// What became of a pod, as an operator sorts them. Checked in this order: finished, deleting, then the others.
 enum class PodState : std::uint8_t {
@@ -106,7 +118,7 @@ struct ReportSources {
 
 SimulationReport make_report(const ReportSources& sources);
 
-/// What a pod's own condition says of why it has no node; empty: nothing.
+/// What a pod's own condition says about its lack of a node. Empty where there is none.
 std::string scheduler_message(const model::Pod& pod);
 /// Makes it the report of a live cluster: pods that wait say since when, and what their scheduler said last.
 void describe_live(SimulationReport& report, std::span<const model::PodPtr> pods, std::span<const QueueWord> words,

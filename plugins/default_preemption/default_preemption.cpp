@@ -82,7 +82,7 @@ class DefaultPreemption {
     const Preemption::Found found = preemption_.search<PickOne>(cycle, request);
     if (!found.verdict.is_ok()) {
       if (found.verdict.code() == BERTH_UNSCHEDULABLE) {
-        // Where others turned every candidate down, the pod keeps what it was promised.
+        // Where others rejected every candidate, the pod keeps its nomination.
         if (found.result.candidates == 0) point.clear_nomination();
         return found.verdict;
       }

@@ -367,7 +367,7 @@ PolicyProfile read_provider(std::string_view name, const Place& place, const Sou
                             const PolicyContext& context) {
   const text::Value* providers = legacy_policy().find("providers");
   const bool known = check_provider(name, place, source);
-  text::Diagnostics none;  // there is no file to complain about
+  text::Diagnostics none;  // of no file: not reported
   return PolicyReader(source, context, none).provide(*providers->find(known ? name : k_default_provider), place);
 }
 

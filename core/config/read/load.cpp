@@ -267,7 +267,7 @@ RawConfiguration load(std::string_view text, std::string file, text::Diagnostics
   const Source source{raw.file, diagnostics};
   const std::size_t problems_before = diagnostics.size();
   raw.documents = text::parse(text, raw.file, diagnostics);
-  // Half a document would only add complaints about what is missing in it.
+  // Half a document would only add errors about what is missing in it.
   if (diagnostics.size() == problems_before) {
     if (raw.documents.empty())
       source.report({{1, 1}, {}}, "holds no configuration", "leave --config out for the defaults");

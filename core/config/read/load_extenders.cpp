@@ -49,15 +49,14 @@ bool is_name(std::string_view text) {
          is_alphanumeric(text.back()) && std::all_of(text.begin(), text.end(), fits);
 }
 
-/// Why a text is not the name of an extended resource; empty: it is.
 /// Source: kubernetes v1.36 pkg/apis/core/v1/helper/helpers.go (IsExtendedResourceName).
-std::string_view unfit_resource(std::string_view name) {
+Status is_extended_resource(std::string_view name) {
   const std::size_t slash = name.find('/');
-  if (slash == std::string_view::npos) return "not the name of an extended resource";
-  if (!is_domain(name.substr(0, slash)) || !is_name(name.substr(slash + 1))) return "not a qualified name";
+  if (slash == std::string_view::npos) return Error{"not the name of an extended resource"};
+  if (!is_domain(name.substr(0, slash)) || !is_name(name.substr(slash + 1))) return Error{"not a qualified name"};
   if (name.find("kubernetes.io/") != std::string_view::npos || name.starts_with("requests."))
-    return "is an invalid extended resource name";
-  return {};
+    return Error{"is an invalid extended resource name"};
+  return Unit{};
 }
 
 void read_pem(Fields& tls, std::string_view key, const Source& source, std::string& out) {
@@ -99,8 +98,9 @@ void read_managed_resources(Fields& extender, const Source& source, Seen& seen, 
     ManagedResource resource;
     fields.read("name", resource.name);
     fields.read("ignoredByScheduler", resource.ignored_by_scheduler);
-    if (const std::string_view unfit = unfit_resource(resource.name); !unfit.empty())
-      source.report(fields.place_of("name"), fmt::format("Invalid value: {}: {}", quoted(resource.name), unfit),
+    if (const Status valid = is_extended_resource(resource.name); !valid.ok())
+      source.report(fields.place_of("name"),
+                    fmt::format("Invalid value: {}: {}", quoted(resource.name), valid.error().message),
                     "such as example.com/gpu");
     else if (!seen.resources.insert(resource.name).second)
       source.report(fields.place_of("name"),

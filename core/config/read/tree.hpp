@@ -14,7 +14,7 @@ namespace berth::config {
 struct TreeMember;
 
 /// A configuration document while it is rewritten: text::Value is immutable, this is not. Every part keeps the position
-/// of what it was made from, so that complaints about the outcome point at the line in the file.
+/// of what it was made from, so that errors in the outcome point at the line in the file.
 /// Threads: as a plain value.
 struct Tree {
   text::Kind kind = text::Kind::null;

@@ -2,8 +2,7 @@
 #pragma once
 #include "base/symbols.hpp"
 #include "decode/cursor.hpp"
-#include "decode/field_gates.hpp"
-#include "decode/kept_parts.hpp"
+#include "decode/decode_options.hpp"
 #include "decode/pod/defaulting.hpp"
 #include "model/pod.hpp"
 

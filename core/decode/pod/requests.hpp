@@ -2,7 +2,7 @@
 #pragma once
 #include "base/symbols.hpp"
 #include "decode/cursor.hpp"
-#include "decode/field_gates.hpp"
+#include "decode/decode_options.hpp"
 #include "model/resources.hpp"
 
 namespace berth::decode {

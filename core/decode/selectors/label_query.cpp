@@ -25,19 +25,19 @@ class LabelQuery {
     if (at_ == text_.size()) return selector;
     for (;;) {
       model::Requirement requirement;
-      if (std::string wrong = read_requirement(requirement); !wrong.empty()) return Error{std::move(wrong)};
+      if (Status read = read_requirement(requirement); !read.ok()) return read.error();
       selector.requirements.push_back(std::move(requirement));
       skip_space();
       if (at_ == text_.size()) return selector;
-      if (!take(",")) return Error{wanted("\",\"")};
+      if (!take(",")) return wanted("\",\"");
     }
   }
 
  private:
-  std::string wanted(std::string_view what) const {
+  Error wanted(std::string_view what) const {
     const std::string_view rest = text_.substr(at_);
-    return rest.empty() ? fmt::format("{} is missing at the end of \"{}\"", what, text_)
-                        : fmt::format("{} is missing before \"{}\"", what, rest.substr(0, 60));
+    return {rest.empty() ? fmt::format("{} is missing at the end of \"{}\"", what, text_)
+                         : fmt::format("{} is missing before \"{}\"", what, rest.substr(0, 60))};
   }
   void skip_space() { at_ = std::min(text_.find_first_not_of(k_space, at_), text_.size()); }
   bool take(std::string_view token) {
@@ -54,15 +54,14 @@ class LabelQuery {
     return found;
   }
 
-  /// Empty: it was read; else what is wrong.
-  std::string read_requirement(model::Requirement& requirement) {
+  Status read_requirement(model::Requirement& requirement) {
     const bool absent = take("!");
     const std::string_view key = word();
     if (key.empty()) return wanted("a label's key");
     requirement.key = symbols_.intern(key);
     requirement.op = absent ? Operator::does_not_exist : Operator::exists;
     skip_space();
-    if (absent || at_ == text_.size() || text_[at_] == ',') return {};
+    if (absent || at_ == text_.size() || text_[at_] == ',') return Unit{};
     if (take("!=")) return read_value(requirement, Operator::not_in);
     if (take("==") || take("=")) return read_value(requirement, Operator::in);
     const std::size_t before = at_;
@@ -72,17 +71,17 @@ class LabelQuery {
     at_ = before;
     return wanted("=, !=, in or notin");
   }
-  std::string read_value(model::Requirement& requirement, Operator op) {
+  Status read_value(model::Requirement& requirement, Operator op) {
     requirement.op = op;
     requirement.values.push_back(symbols_.intern(word()));
-    return {};
+    return Unit{};
   }
-  std::string read_values(model::Requirement& requirement, Operator op) {
+  Status read_values(model::Requirement& requirement, Operator op) {
     requirement.op = op;
     if (!take("(")) return wanted("\"(\"");
     for (;;) {
       requirement.values.push_back(symbols_.intern(word()));
-      if (take(")")) return {};
+      if (take(")")) return Unit{};
       if (!take(",")) return wanted("\",\" or \")\"");
     }
   }

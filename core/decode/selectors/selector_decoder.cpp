@@ -79,7 +79,8 @@ std::optional<Operator> operator_of(std::string_view word) noexcept {
 
 /// Errors of a requirement, in upstream's order. `path` is "" or ends in '.'.
 /// Source: kubernetes v1.36 staging/src/k8s.io/apimachinery/pkg/labels/selector.go (NewRequirement).
-void validate(const Written& written, Operator op, std::string_view path, std::vector<std::string>& errors) {
+std::vector<std::string> errors_of(const Written& written, Operator op, std::string_view path) {
+  std::vector<std::string> errors;
   if (!is_label_key(written.key))
     errors.push_back(
         fmt::format("{}key: Invalid value: {}: {}", path, quoted(written.key), label_key_error(written.key)));
@@ -104,6 +105,7 @@ void validate(const Written& written, Operator op, std::string_view path, std::v
     if (!is_label_value(written.values[i]))
       errors.push_back(fmt::format("{}values[{}][{}]: Invalid value: {}: {}", path, i, written.key,
                                    quoted(written.values[i]), label_value_error(written.values[i])));
+  return errors;
 }
 
 model::Requirement make_requirement(const Written& written, Operator op, SymbolTable& symbols) {
@@ -116,8 +118,10 @@ model::Requirement make_requirement(const Written& written, Operator op, SymbolT
   return requirement;
 }
 
-void read_expressions(const Cursor& list, std::string_view path, SymbolTable& symbols, model::NodeTerm& term,
-                      std::vector<std::string>& errors) {
+/// Returns the errors.
+std::vector<std::string> read_expressions(const Cursor& list, std::string_view path, SymbolTable& symbols,
+                                          model::NodeTerm& term) {
+  std::vector<std::string> errors;
   std::size_t index = 0;
   list.each([&](const Cursor& cursor) {
     const Written written = read_requirement(cursor);
@@ -129,17 +133,18 @@ void read_expressions(const Cursor& list, std::string_view path, SymbolTable& sy
           at, quoted(written.op)));
       return;
     }
-    std::vector<std::string> own;
-    validate(written, *op, at, own);
+    const std::vector<std::string> own = errors_of(written, *op, at);
     errors.insert(errors.end(), own.begin(), own.end());
     term.expressions.push_back(make_requirement(written, *op, symbols));
   });
+  return errors;
 }
 
 /// Fields know In and NotIn with exactly one value. What is listed stays listed: names narrow a search even when they
-/// do not parse.
-void read_fields(const Cursor& list, std::string_view path, SymbolTable& symbols, model::NodeTerm& term,
-                 std::vector<std::string>& errors) {
+/// do not parse. Returns the errors.
+std::vector<std::string> read_fields(const Cursor& list, std::string_view path, SymbolTable& symbols,
+                                     model::NodeTerm& term) {
+  std::vector<std::string> errors;
   std::size_t index = 0;
   list.each([&](const Cursor& cursor) {
     const Written written = read_requirement(cursor);
@@ -154,6 +159,7 @@ void read_fields(const Cursor& list, std::string_view path, SymbolTable& symbols
     }
     if (op) term.fields.push_back(make_requirement(written, *op, symbols));
   });
+  return errors;
 }
 
 struct ReadTerm {
@@ -167,9 +173,8 @@ ReadTerm read_term(const Cursor& cursor, std::string_view path, SymbolTable& sym
   const Cursor fields = cursor.sequence("matchFields");
   read.empty = (!expressions.present() || expressions.value().elements().empty()) &&
                (!fields.present() || fields.value().elements().empty());
-  std::vector<std::string> errors;
-  read_expressions(expressions, path, symbols, read.term, errors);
-  read_fields(fields, path, symbols, read.term, errors);
+  std::vector<std::string> errors = read_expressions(expressions, path, symbols, read.term);
+  for (std::string& error : read_fields(fields, path, symbols, read.term)) errors.push_back(std::move(error));
   read.term.error = aggregate(errors);
   return read;
 }
@@ -247,8 +252,7 @@ model::Selector decode_label_selector(const Cursor& selector, SymbolTable& symbo
     out.error = std::move(error);
   };
   const auto add = [&](const Written& written, Operator op) {
-    std::vector<std::string> errors;
-    validate(written, op, "", errors);
+    const std::vector<std::string> errors = errors_of(written, op, "");
     if (!errors.empty()) refuse(aggregate(errors));
     out.requirements.push_back(make_requirement(written, op, symbols));
   };

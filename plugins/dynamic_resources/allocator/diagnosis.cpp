@@ -53,7 +53,7 @@ std::string Search::obstacle_to(QueryState& query, std::uint32_t position, const
     case Obstacle::counters:
       return "shared counters are used up";
     case Obstacle::capacity:
-      return "too little capacity is left beside other requests";
+      return "other requests leave too little capacity";
     case Obstacle::constraint: {
       const PreparedConstraint& constraint = claims_[query.claim]->constraints()[refused.constraint];
       return "refused by constraint #" + std::to_string(refused.constraint) +

@@ -76,8 +76,7 @@ TEST(LabelSelector, SaysInUpstreamsWordsWhyItIsInvalid) {
 }
 
 TEST(Names, AreJudgedAsUpstreamDoes) {
-  for (const std::string_view good : {"a", "A.b-c_d", "x/y", "a.b.c/y", "1"})
-    EXPECT_EQ(label_key_error(good), "") << good;
+  for (const std::string_view good : {"a", "A.b-c_d", "x/y", "a.b.c/y", "1"}) EXPECT_TRUE(is_label_key(good)) << good;
   struct Case {
     std::string key;
     std::string_view start;
