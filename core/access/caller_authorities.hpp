@@ -12,7 +12,7 @@
 
 namespace berth::access {
 
-/// Who may vouch for callers. Empty authorities: no certificate is accepted.
+/// The authorities that may sign certificates of callers. Empty authorities: no certificate is accepted.
 struct CallerAuthorities {
   std::string client_ca;                   // PEM: signs client certificates
   std::string request_header_ca;           // PEM: signs front proxies, which name their callers in headers

@@ -255,7 +255,7 @@ bool DelegatedAccess::is_always_allowed(std::string_view path) const {
 }
 
 bool DelegatedAccess::may_wait(const serving::HttpRequest& ask) const {
-  // Who may vouch for a certificate is asked of the cluster now and then.
+  // Which authorities may sign a certificate is asked of the cluster now and then.
   return !ask.header("authorization").empty() || !ask.peer_chain.empty() || !is_always_allowed(ask.path);
 }
 

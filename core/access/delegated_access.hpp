@@ -25,7 +25,7 @@ struct DelegatedAccessOptions {
   std::int64_t allowed_kept_ns = 10'000'000'000, refused_kept_ns = 10'000'000'000;
 };
 
-/// Finds out who is calling and asks the API server whether they may. In this order: a front proxy vouches for them in
+/// Finds out who is calling and asks the API server whether they may. In this order: a front proxy names them in
 /// headers, they have a client certificate, a token (TokenReview), or nothing, which is system:anonymous. Paths by
 /// SubjectAccessReview; system:masters may do everything.
 ///

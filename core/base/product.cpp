@@ -5,6 +5,6 @@ namespace berth {
 
 std::string_view product_version() noexcept { return BERTH_PRODUCT_VERSION; }
 std::string_view product() noexcept { return "berth " BERTH_PRODUCT_VERSION; }
-std::string user_agent() { return "berth/" BERTH_PRODUCT_VERSION "/scheduler"; }
+std::string user_agent(std::string_view part) { return std::string("berth/" BERTH_PRODUCT_VERSION "/").append(part); }
 
 }  // namespace berth

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/guarded.hpp"
-#include "cluster/stopped.hpp"
+#include "cluster/cluster_writer.hpp"
 #include "observe/breadcrumb.hpp"
 #include "observe/log.hpp"
 

@@ -6,7 +6,7 @@
 #include <future>
 
 #include "base/guarded.hpp"
-#include "cluster/stopped.hpp"
+#include "cluster/cluster_writer.hpp"
 #include "observe/log.hpp"
 
 namespace berth::binding {

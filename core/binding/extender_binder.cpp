@@ -4,7 +4,7 @@
 #include <future>
 #include <optional>
 
-#include "cluster/stopped.hpp"
+#include "cluster/cluster_writer.hpp"
 #include "observe/log.hpp"
 
 namespace berth::binding {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cluster/stopped.hpp"
+#include "cluster/cluster_writer.hpp"
 #include "observe/log.hpp"
 
 namespace berth::binding {

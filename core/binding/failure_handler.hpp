@@ -32,7 +32,7 @@ std::string event_note(std::string_view message);
 
 /// The way back of a pod whose attempt failed: into the queue, then nomination, event and condition.
 ///
-/// Place:    the loop calls it for attempts that found no node or were turned down by reserve or permit, Binder for the
+/// Place:    the loop calls it for attempts that found no node or were rejected by reserve or permit, Binder for the
 ///           rest.
 /// Lifetime: all references outlive it.
 /// Threads:  any, concurrently for different pods. Takes no lock of its own.

@@ -14,7 +14,7 @@ GroupBarrier::Pass GroupBarrier::arrive(const model::PodPtr& pod, Symbol node_na
     const Lock lock(mutex_);
     if (state_ == State::released) return Pass::released;
     if (state_ == State::open) return Pass::go;
-    // A member that was turned down does not count, also when its binding cycle has not come to left() yet.
+    // A member that was rejected does not count, also when its binding cycle has not come to left() yet.
     auto others = waiting_.allow_together(parked_, wait_.plugin, needed_ - 1);
     if (!others) {
       waiting_.park(pod, node_name, {wait_});

@@ -63,7 +63,7 @@ class WaitingPods final : public framework::WaitingPodsPort {
   /// One plugin is content; the last one lets the pod go. True when the pod is known.
   bool allow(std::string_view uid, model::PluginIndex plugin) override;
   /// Lets those of `uids` go that still wait for no other plugin than `plugin`, if there are `enough` of them: all at once, so
-  /// that none is turned down in between. Takes the others out of the list. Returns what to call when the caller holds
+  /// that none is rejected in between. Takes the others out of the list. Returns what to call when the caller holds
   /// no lock, or nothing when there are too few.
   using Calls = std::vector<std::function<void()>>;
   std::optional<Calls> allow_together(std::vector<std::string>& uids, model::PluginIndex plugin, std::size_t enough);

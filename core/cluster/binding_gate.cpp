@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/guarded.hpp"
-#include "cluster/stopped.hpp"
+#include "cluster/cluster_writer.hpp"
 #include "observe/log.hpp"
 
 namespace berth::cluster {

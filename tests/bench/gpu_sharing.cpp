@@ -16,7 +16,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "app/plugins/kept_parts.hpp"
+#include "app/plugins/decode_retention.hpp"
 #include "app/simulate/single_pass.hpp"
 #include "bench/random.hpp"
 #include "config/resolve.hpp"

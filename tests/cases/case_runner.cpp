@@ -7,8 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "app/plugins/field_needs.hpp"
-#include "app/plugins/kept_parts.hpp"
+#include "app/plugins/decode_retention.hpp"
 #include "cases/case_objects.hpp"
 #include "config/read/merge.hpp"
 #include "config/resolve.hpp"
@@ -103,13 +102,14 @@ void CaseRunner::complain(const text::Value& where, std::string message) {
 }
 
 app::FeatureGates CaseRunner::read_gates(const text::Value& root) {
-  std::vector<std::string> settings, warnings, wrong;
+  std::vector<std::string> settings;
+  text::Diagnostics flag_errors, warnings;
   const text::Value* given = root.find("feature_gates");
   if (given == nullptr) return {};
   for (const text::Value& setting : given->elements()) settings.emplace_back(setting.text());
   constexpr int k_minor = 36;
-  app::FeatureGates gates = app::FeatureGates::read(settings, k_minor, warnings, wrong);
-  for (std::string& sentence : wrong) complain(*given, std::move(sentence));
+  app::FeatureGates gates = app::FeatureGates::read(settings, k_minor, warnings, flag_errors);
+  for (const text::Diagnostic& error : flag_errors.all()) complain(*given, error.message);
   return gates;
 }
 

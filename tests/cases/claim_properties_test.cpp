@@ -10,8 +10,7 @@
 #include <random>
 #include <set>
 
-#include "app/plugins/field_needs.hpp"
-#include "app/plugins/kept_parts.hpp"
+#include "app/plugins/decode_retention.hpp"
 #include "app/simulate/simulation.hpp"
 #include "cases/put_json.hpp"
 #include "config/resolve.hpp"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/plugins/kept_parts.hpp"
+#include "app/plugins/decode_retention.hpp"
 #include "app/simulate/simulation.hpp"
 #include "config/resolve.hpp"
 #include "support/scripted_extender.hpp"

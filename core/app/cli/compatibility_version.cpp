@@ -25,17 +25,17 @@ std::string release(int minor) { return fmt::format("1.{}", minor); }
 
 CompatibilityVersion read_compatibility_version(int binary_minor, const std::vector<std::string>& emulated,
                                                 const std::vector<std::string>& min_compatible,
-                                                std::vector<std::string>& wrong) {
+                                                text::Diagnostics& diagnostics) {
   const int oldest = binary_minor - k_versions_back;
   const auto read = [&](const char* flag, const std::vector<std::string>& values) {
     std::optional<int> minor;
     for (const std::string& value : values) {
       const std::optional<int> known = read_minor(value, oldest, binary_minor);
       if (!known)
-        wrong.push_back(fmt::format("{}: \"{}\" is not a version from kube={} to kube={}", flag, value, release(oldest),
+        diagnostics.add(fmt::format("{}: \"{}\" is not a version from kube={} to kube={}", flag, value, release(oldest),
                                     release(binary_minor)));
       else if (minor)
-        wrong.push_back(fmt::format("{}: it is given twice, as {} and {}", flag, release(*minor), release(*known)));
+        diagnostics.add(fmt::format("{}: it is given twice, as {} and {}", flag, release(*minor), release(*known)));
       else
         minor = known;
     }
@@ -45,7 +45,7 @@ CompatibilityVersion read_compatibility_version(int binary_minor, const std::vec
   out.emulated_minor = read("--emulated-version", emulated).value_or(binary_minor);
   const std::optional<int> compatible = read("--min-compatibility-version", min_compatible);
   if (compatible && *compatible > out.emulated_minor)
-    wrong.push_back(fmt::format("--min-compatibility-version: {} is newer than the emulated version, {}",
+    diagnostics.add(fmt::format("--min-compatibility-version: {} is newer than the emulated version, {}",
                                 release(*compatible), release(out.emulated_minor)));
   out.min_compatible_minor = compatible.value_or(std::max(out.emulated_minor - 1, oldest));
   return out;

@@ -21,12 +21,12 @@ constexpr std::string_view k_balance_volumes = "BalanceAttachedNodeVolumes";
 
 using Settings = std::map<std::string, bool, std::less<>>;  // the last of a name holds
 
-Settings read_settings(const std::vector<std::string>& settings, std::vector<std::string>& wrong) {
+Settings read_settings(const std::vector<std::string>& settings, text::Diagnostics& diagnostics) {
   Settings out;
   for (std::string setting : settings) {
     if (const std::size_t colon = setting.find(':'); colon != std::string::npos) {
       if (setting.substr(0, colon) != "kube") {
-        wrong.push_back(fmt::format("--feature-gates: \"{}\": the component is kube, or not named", setting));
+        diagnostics.add(fmt::format("--feature-gates: \"{}\": the component is kube, or not named", setting));
         continue;
       }
       setting.erase(0, colon + 1);
@@ -35,9 +35,9 @@ Settings read_settings(const std::vector<std::string>& settings, std::vector<std
     const std::string name = setting.substr(0, equals);
     const std::optional<bool> value = read_bool(std::string_view(setting).substr(std::min(equals + 1, setting.size())));
     if (!value)
-      wrong.push_back(fmt::format("--feature-gates: \"{}\" is not NAME=true or NAME=false", setting));
+      diagnostics.add(fmt::format("--feature-gates: \"{}\" is not NAME=true or NAME=false", setting));
     else if (name != k_balance_volumes && !is_known_gate(name))
-      wrong.push_back(fmt::format("--feature-gates: there is no feature gate \"{}\" in kube-scheduler v1.36", name));
+      diagnostics.add(fmt::format("--feature-gates: there is no feature gate \"{}\" in kube-scheduler v1.36", name));
     else
       out[name] = *value;
   }
@@ -151,53 +151,52 @@ std::string FeatureGates::differing(const std::string& all_of_stage) const {
   return names;
 }
 
-void FeatureGates::judge(const std::string& name, bool value, std::vector<std::string>& warnings,
-                         std::vector<std::string>& wrong) const {
+void FeatureGates::judge(const std::string& name, bool value, text::Diagnostics& warnings,
+                         text::Diagnostics& diagnostics) const {
   if (name == k_balance_volumes) return;  // who reads the configuration says whether it does anything
   if (name == k_all_alpha || name == k_all_beta) {
     if (const std::string names = differing(name); !names.empty())
-      warnings.push_back(
-          fmt::format("--feature-gates: {}={} has no effect: berth does as with {}", name, value, names));
+      warnings.add(fmt::format("--feature-gates: {}={} has no effect: berth does as with {}", name, value, names));
     return;
   }
   const GateStage stage = gate_stage(name, minor_);
   const auto gate =
       std::find_if(of_a_scheduler().begin(), of_a_scheduler().end(), [&](const Gate& one) { return one.name == name; });
   if (stage.stage == Stage::none)
-    wrong.push_back(
+    diagnostics.add(
         fmt::format("--feature-gates: cannot set feature gate {} to {}, feature is PreAlpha at emulated version 1.{}",
                     name, value, minor_));
   else if (stage.is_locked && stage.is_on != value)
-    wrong.push_back(fmt::format("--feature-gates: cannot set feature gate {} to {}, feature is locked to {}", name,
+    diagnostics.add(fmt::format("--feature-gates: cannot set feature gate {} to {}, feature is locked to {}", name,
                                 value, stage.is_on));
   else if (gate == of_a_scheduler().end())
-    warnings.push_back(fmt::format("--feature-gates: {}={} changes nothing in a scheduler", name, value));
+    warnings.add(fmt::format("--feature-gates: {}={} changes nothing in a scheduler", name, value));
   else if (behaves_as(*gate) != value)
-    warnings.push_back(
+    warnings.add(
         fmt::format("--feature-gates: {0}={1} has no effect: berth does as with {0}={2}", name, value, !value));
   else if (stage.stage == Stage::ga)
-    warnings.push_back(fmt::format("--feature-gates: {} is GA: a later version will not know the gate any more", name));
+    warnings.add(fmt::format("--feature-gates: {} is GA: a later version will not know the gate any more", name));
 }
 
-FeatureGates FeatureGates::read(const std::vector<std::string>& settings, int minor, std::vector<std::string>& warnings,
-                                std::vector<std::string>& wrong) {
+FeatureGates FeatureGates::read(const std::vector<std::string>& settings, int minor, text::Diagnostics& warnings,
+                                text::Diagnostics& diagnostics) {
   FeatureGates out;
   out.minor_ = minor;
-  out.set_ = read_settings(settings, wrong);
+  out.set_ = read_settings(settings, diagnostics);
   if (const std::string names = out.differing(""); !names.empty())
-    warnings.push_back(
+    warnings.add(
         fmt::format("--emulated-version: 1.{} is not emulated in everything: berth does as with {}", minor, names));
-  for (const auto& [name, value] : out.set_) out.judge(name, value, warnings, wrong);
+  for (const auto& [name, value] : out.set_) out.judge(name, value, warnings, diagnostics);
   for (const Gate& gate : of_a_scheduler())
     for (const std::string_view needed : gate.needs)
       if (!needed.empty() && out.enabled(gate.name) && !out.enabled(needed))
-        wrong.push_back(fmt::format("--feature-gates: {} is on, but {}, which it needs, is off", gate.name, needed));
+        diagnostics.add(fmt::format("--feature-gates: {} is on, but {}, which it needs, is off", gate.name, needed));
   return out;
 }
 
 bool balances_volumes(const std::vector<std::string>& settings) {
-  std::vector<std::string> wrong;  // reported by FeatureGates::read()
-  const Settings set = read_settings(settings, wrong);
+  text::Diagnostics diagnostics;  // reported by FeatureGates::read()
+  const Settings set = read_settings(settings, diagnostics);
   const auto found = set.find(k_balance_volumes);
   return found != set.end() && found->second;
 }

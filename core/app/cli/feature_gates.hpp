@@ -7,6 +7,7 @@
 
 #include "config/features.hpp"
 #include "observe/metric_page.hpp"
+#include "text/diagnostics.hpp"
 
 namespace berth::app {
 
@@ -20,11 +21,11 @@ class FeatureGates {
   /// As v1.36 has them without a flag.
   FeatureGates() = default;
   /// `settings`: NAME=true or kube:NAME=false each; the last of a name counts. `minor`: of the emulated version, 33 to
-  /// 36. `warnings` gets what differs from berth's behaviour or is about to disappear; `wrong` what would end
+  /// 36. `warnings` gets what differs from berth's behaviour or is about to disappear; `diagnostics` what would end
   /// kube-scheduler's start: unknown names, gates newer than the emulated version, locked gates set otherwise, gates
   /// that are on without those they need.
-  static FeatureGates read(const std::vector<std::string>& settings, int minor, std::vector<std::string>& warnings,
-                           std::vector<std::string>& wrong);
+  static FeatureGates read(const std::vector<std::string>& settings, int minor, text::Diagnostics& warnings,
+                           text::Diagnostics& diagnostics);
 
   /// True when the gate is set so, or is so by default at the emulated version. Requires: v1.36 knows the gate.
   bool enabled(std::string_view name) const;
@@ -37,8 +38,7 @@ class FeatureGates {
   struct Gate;
   static const std::vector<Gate>& of_a_scheduler();
   bool behaves_as(const Gate& gate) const;
-  void judge(const std::string& name, bool value, std::vector<std::string>& warnings,
-             std::vector<std::string>& wrong) const;
+  void judge(const std::string& name, bool value, text::Diagnostics& warnings, text::Diagnostics& diagnostics) const;
   std::string differing(const std::string& stage) const;
 
   int minor_ = 36;

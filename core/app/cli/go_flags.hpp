@@ -38,7 +38,7 @@ void add_switch(CLI::App& command, const std::string& name, std::function<void(b
 /// false, durations in their shortest form.
 std::string shown_value(const CLI::Option& option);
 
-/// What is wrong with the text of a number, which CLI11 takes for 0 when it is empty; otherwise nothing.
+/// A validator of CLI11: refuses the empty text, which CLI11 takes for 0.
 std::string is_no_number(const std::string& text);
 
 }  // namespace berth::app

@@ -15,7 +15,6 @@
 #include "app/cli/go_flags.hpp"
 #include "app/cli/log_flags.hpp"
 #include "app/cli/run_options.hpp"
-#include "app/pages/live_pages.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "base/product.hpp"
 #include "base/read_file.hpp"
@@ -302,26 +301,27 @@ std::vector<std::string> split(std::string_view text, char at) {
   }
 }
 
-void read_versions_and_gates(const RunOptions& options, FlagValues& out, std::vector<std::string>& wrong) {
-  out.version = read_compatibility_version(k_minor, options.emulated_version, options.min_compatibility_version, wrong);
-  out.gates = FeatureGates::read(options.feature_gates, out.version.emulated_minor, out.warnings, wrong);
+void read_versions_and_gates(const RunOptions& options, FlagValues& out, text::Diagnostics& diagnostics) {
+  out.version =
+      read_compatibility_version(k_minor, options.emulated_version, options.min_compatibility_version, diagnostics);
+  out.gates = FeatureGates::read(options.feature_gates, out.version.emulated_minor, out.warnings, diagnostics);
   if (!options.shown_hidden_metrics.empty() && options.shown_hidden_metrics != release(k_minor - 1))
-    wrong.push_back(fmt::format("--show-hidden-metrics-for-version must be omitted or have the value '{}', not \"{}\"",
+    diagnostics.add(fmt::format("--show-hidden-metrics-for-version must be omitted or have the value '{}', not \"{}\"",
                                 release(k_minor - 1), options.shown_hidden_metrics));
 }
 
 /// --version=v1.36.2-SUFFIX is what is told to those who ask; another version would not be true.
-std::string read_reported_version(const std::string& version, std::vector<std::string>& wrong) {
+std::string read_reported_version(const std::string& version, text::Diagnostics& diagnostics) {
   if (!version.starts_with('v')) return std::string(k_upstream_version);
   const char after = version.size() > k_upstream_version.size() ? version[k_upstream_version.size()] : '-';
   if (!version.starts_with(k_upstream_version) || (after != '-' && after != '+'))
-    wrong.push_back(fmt::format("--version: \"{}\" is not {}, perhaps with a suffix: berth decides as that one",
+    diagnostics.add(fmt::format("--version: \"{}\" is not {}, perhaps with a suffix: berth decides as that one",
                                 version, k_upstream_version));
   return version;
 }
 
 /// ADDRESS:PORT, an IPv6 address in brackets.
-void read_health_address(std::string_view value, FlagValues& out, std::vector<std::string>& wrong) {
+void read_health_address(std::string_view value, FlagValues& out, text::Diagnostics& diagnostics) {
   if (value.empty()) return;
   const std::size_t colon = std::min(value.rfind(':'), value.size());
   std::string_view address = value.substr(0, colon), port = value.substr(std::min(colon + 1, value.size()));
@@ -333,13 +333,13 @@ void read_health_address(std::string_view value, FlagValues& out, std::vector<st
   const int family = is_in_brackets ? AF_INET6 : AF_INET;
   if (error != std::errc() || end != port.data() + port.size() || read.port == 0 ||
       ::inet_pton(family, read.address.c_str(), ignored.data()) != 1)
-    wrong.push_back(
+    diagnostics.add(
         fmt::format("--health-bind-address: \"{}\" is not ADDRESS:PORT, as 127.0.0.1:10251 or [::1]:10251 is", value));
   else
     out.health = std::move(read);
 }
 
-void read_named_keys(const std::vector<std::string>& values, FlagValues& out, std::vector<std::string>& wrong) {
+void read_named_keys(const std::vector<std::string>& values, FlagValues& out, text::Diagnostics& diagnostics) {
   for (const std::string& value : values) {
     const std::size_t colon = std::min(value.find(':'), value.size());
     std::vector<std::string> files = split(std::string_view(value).substr(0, colon), ',');
@@ -348,7 +348,7 @@ void read_named_keys(const std::vector<std::string>& values, FlagValues& out, st
     const auto is_empty = [](const std::string& text) { return text.empty(); };
     if (files.size() != 2 || std::any_of(files.begin(), files.end(), is_empty) ||
         std::any_of(patterns.begin(), patterns.end(), is_empty))
-      wrong.push_back(fmt::format("--tls-sni-cert-key: \"{}\" is not CERTIFICATE,KEY[:NAME,NAME]", value));
+      diagnostics.add(fmt::format("--tls-sni-cert-key: \"{}\" is not CERTIFICATE,KEY[:NAME,NAME]", value));
     else
       out.named_keys.push_back({std::move(files[0]), std::move(files[1]), std::move(patterns)});
   }
@@ -356,9 +356,9 @@ void read_named_keys(const std::vector<std::string>& values, FlagValues& out, st
 
 /// METRIC,LABEL=V1,V2, the values perhaps in quotes.
 void read_allowed(const std::string& key, std::string values, const std::string& where, FlagValues& out,
-                  std::vector<std::string>& wrong) {
+                  text::Diagnostics& diagnostics) {
   if (std::count(key.begin(), key.end(), ',') != 1 || key.front() == ',' || key.back() == ',') {
-    wrong.push_back(fmt::format("{}: \"{}\" is not METRIC,LABEL", where, key));
+    diagnostics.add(fmt::format("{}: \"{}\" is not METRIC,LABEL", where, key));
     return;
   }
   if (values.size() >= 2 && values.front() == values.back() && (values.front() == '\'' || values.front() == '"'))
@@ -366,46 +366,46 @@ void read_allowed(const std::string& key, std::string values, const std::string&
   for (std::string& value : split(values, ',')) out.metrics.allowed_values[key].insert(std::move(value));
 }
 
-void read_allowed_labels(const RunOptions& options, FlagValues& out, std::vector<std::string>& wrong) {
+void read_allowed_labels(const RunOptions& options, FlagValues& out, text::Diagnostics& diagnostics) {
   if (!options.allowed_labels_manifest.empty()) {
     text::Diagnostics diagnostics;
     const Result<std::string> yaml = read_file(options.allowed_labels_manifest);
     if (!yaml.ok()) {
-      wrong.push_back("--allow-metric-labels-manifest: " + yaml.error().message);
+      diagnostics.add("--allow-metric-labels-manifest: " + yaml.error().message);
       return;
     }
     const auto documents = text::parse_yaml(*yaml, options.allowed_labels_manifest, diagnostics);
     const text::Value* map =
         documents.empty() || !diagnostics.empty() ? nullptr : documents.front().root().find("allowListMapping");
     if (map == nullptr || !map->is_mapping()) {
-      wrong.push_back(fmt::format("--allow-metric-labels-manifest: {}{} has no map allowListMapping",
+      diagnostics.add(fmt::format("--allow-metric-labels-manifest: {}{} has no map allowListMapping",
                                   diagnostics.render(), options.allowed_labels_manifest));
     } else {
       for (const text::Member& member : map->members())
         read_allowed(std::string(member.key), std::string(member.value.text()), options.allowed_labels_manifest, out,
-                     wrong);
+                     diagnostics);
     }
   }
   FlagValues flags;  // of which each label's wins over the file's
   for (const std::string& setting : options.allowed_labels) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0)
-      wrong.push_back(fmt::format("--allow-metric-labels: \"{}\" is not METRIC,LABEL=V1,V2", setting));
+      diagnostics.add(fmt::format("--allow-metric-labels: \"{}\" is not METRIC,LABEL=V1,V2", setting));
     else
-      read_allowed(setting.substr(0, equals), setting.substr(equals + 1), "--allow-metric-labels", flags, wrong);
+      read_allowed(setting.substr(0, equals), setting.substr(equals + 1), "--allow-metric-labels", flags, diagnostics);
   }
   for (auto& [key, values] : flags.metrics.allowed_values) out.metrics.allowed_values[key] = std::move(values);
 }
 
 /// True, with the nanoseconds, when the flag was given and is a duration.
 bool read_duration(const std::optional<std::string>& text, const char* flag, std::int64_t& out_ns,
-                   std::vector<std::string>& wrong) {
+                   text::Diagnostics& diagnostics) {
   if (!text) return false;
   if (const auto ns = config::parse_duration_ns(*text)) {
     out_ns = *ns;
     return true;
   }
-  wrong.push_back(fmt::format("{}: \"{}\" is no duration, as 15s is", flag, *text));
+  diagnostics.add(fmt::format("{}: \"{}\" is no duration, as 15s is", flag, *text));
   return false;
 }
 
@@ -470,14 +470,14 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
   add_gone(command);
 }
 
-std::vector<std::string> apply_flags(const RunOptions& options, config::Configuration& configuration) {
-  std::vector<std::string> wrong;
+text::Diagnostics apply_flags(const RunOptions& options, config::Configuration& configuration) {
+  text::Diagnostics diagnostics;
   const RunOptions::LeaderElectionFlags& flags = options.leader_election;
   config::LeaderElection& election = configuration.leader_election;
   if (flags.leader_elect) election.leader_elect = *flags.leader_elect;
-  read_duration(flags.lease_duration, "--leader-elect-lease-duration", election.lease_duration_ns, wrong);
-  read_duration(flags.renew_deadline, "--leader-elect-renew-deadline", election.renew_deadline_ns, wrong);
-  read_duration(flags.retry_period, "--leader-elect-retry-period", election.retry_period_ns, wrong);
+  read_duration(flags.lease_duration, "--leader-elect-lease-duration", election.lease_duration_ns, diagnostics);
+  read_duration(flags.renew_deadline, "--leader-elect-renew-deadline", election.renew_deadline_ns, diagnostics);
+  read_duration(flags.retry_period, "--leader-elect-retry-period", election.retry_period_ns, diagnostics);
   if (flags.resource_lock) election.resource_lock = *flags.resource_lock;
   if (flags.resource_name) election.resource_name = *flags.resource_name;
   if (flags.resource_namespace) election.resource_namespace = *flags.resource_namespace;
@@ -492,34 +492,36 @@ std::vector<std::string> apply_flags(const RunOptions& options, config::Configur
     if (options.contention_profiling) configuration.enable_contention_profiling = *options.contention_profiling;
   }
   if (options.tls_cert_file.empty() != options.tls_private_key_file.empty())
-    wrong.push_back("--tls-cert-file and --tls-private-key-file must be given together");
-  return wrong;
+    diagnostics.add("--tls-cert-file and --tls-private-key-file must be given together");
+  return diagnostics;
 }
 
-FlagValues read_flags(const RunOptions& options, std::vector<std::string>& wrong) {
+FlagValues read_flags(const RunOptions& options, text::Diagnostics& diagnostics) {
   FlagValues out;
   out.access.always_allowed = options.always_allowed;
-  read_duration(options.token_cache_ttl, "--authentication-token-webhook-cache-ttl", out.access.token_kept_ns, wrong);
+  read_duration(options.token_cache_ttl, "--authentication-token-webhook-cache-ttl", out.access.token_kept_ns,
+                diagnostics);
   read_duration(options.authorized_cache_ttl, "--authorization-webhook-cache-authorized-ttl",
-                out.access.allowed_kept_ns, wrong);
+                out.access.allowed_kept_ns, diagnostics);
   read_duration(options.unauthorized_cache_ttl, "--authorization-webhook-cache-unauthorized-ttl",
-                out.access.refused_kept_ns, wrong);
+                out.access.refused_kept_ns, diagnostics);
   std::int64_t leftover_ns = 0;
-  if (read_duration(options.pod_max_in_unschedulable, "--pod-max-in-unschedulable-pods-duration", leftover_ns, wrong))
+  if (read_duration(options.pod_max_in_unschedulable, "--pod-max-in-unschedulable-pods-duration", leftover_ns,
+                    diagnostics))
     out.leftover_age_ns = leftover_ns;
-  if (read_duration(options.plugin_call_limit, "--plugin-call-limit", out.plugin_call_limit_ns, wrong) &&
+  if (read_duration(options.plugin_call_limit, "--plugin-call-limit", out.plugin_call_limit_ns, diagnostics) &&
       out.plugin_call_limit_ns <= 0)
-    wrong.push_back("--plugin-call-limit: calls take longer than nothing");
+    diagnostics.add("--plugin-call-limit: calls take longer than nothing");
   std::int64_t flush_ns = 0;  // read for its form
-  read_duration(options.log_flush_frequency, "--log-flush-frequency", flush_ns, wrong);
+  read_duration(options.log_flush_frequency, "--log-flush-frequency", flush_ns, diagnostics);
   if (!options.log_modules.empty() && options.logging_format != "text")
-    wrong.push_back("--vmodule: only with --logging-format=text, as of kube-scheduler");
+    diagnostics.add("--vmodule: only with --logging-format=text, as of kube-scheduler");
   out.metrics.disabled.insert(options.disabled_metrics.begin(), options.disabled_metrics.end());
-  read_allowed_labels(options, out, wrong);
-  read_named_keys(options.tls_sni_cert_keys, out, wrong);
-  read_health_address(options.health_bind_address, out, wrong);
-  read_versions_and_gates(options, out, wrong);
-  out.reported_version = read_reported_version(options.version, wrong);
+  read_allowed_labels(options, out, diagnostics);
+  read_named_keys(options.tls_sni_cert_keys, out, diagnostics);
+  read_health_address(options.health_bind_address, out, diagnostics);
+  read_versions_and_gates(options, out, diagnostics);
+  out.reported_version = read_reported_version(options.version, diagnostics);
   return out;
 }
 

@@ -15,6 +15,7 @@
 #include "config/profile.hpp"
 #include "observe/log.hpp"
 #include "observe/metric_page.hpp"
+#include "text/diagnostics.hpp"
 
 namespace CLI {
 class App;
@@ -104,9 +105,9 @@ void add_run_flags(CLI::App& command, RunOptions& options);
 
 /// Lays the flags over a configuration: leader election always, the others only without --config. Returns what is
 /// wrong.
-std::vector<std::string> apply_flags(const RunOptions& options, config::Configuration& configuration);
+text::Diagnostics apply_flags(const RunOptions& options, config::Configuration& configuration);
 
-/// What flags say beside the configuration, read and judged; `wrong` gets everything that is wrong with them.
+/// What flags say beside the configuration, read and judged; `diagnostics` gets everything that is wrong with them.
 struct FlagValues {
   /// Of --tls-sni-cert-key: files, and for which names; none: those in the certificate.
   struct NamedKeyFiles {
@@ -127,9 +128,9 @@ struct FlagValues {
   std::string reported_version;  // as k_upstream_version, perhaps with a suffix
   CompatibilityVersion version;
   FeatureGates gates;
-  std::vector<std::string> warnings;
+  text::Diagnostics warnings;
 };
-FlagValues read_flags(const RunOptions& options, std::vector<std::string>& wrong);
+FlagValues read_flags(const RunOptions& options, text::Diagnostics& diagnostics);
 
 /// True, with the answer on `out`, when the command line only asked for the version.
 bool print_version(const RunOptions& options, std::ostream& out);

@@ -166,7 +166,7 @@ int run_auth_check(const AuthCheckOptions& options, std::ostream& out, std::ostr
   }
   net::IoThreads io(1);
   net::HttpClientOptions client_options;
-  client_options.user_agent = fmt::format("berth/{}", product_version());
+  client_options.user_agent = user_agent("auth-check");
   client_options.qps = -1;
   net::HttpClient client(io, *endpoint, client_options);
 

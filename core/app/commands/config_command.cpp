@@ -12,6 +12,7 @@
 #include "config/legacy/converted.hpp"
 #include "config/resolve.hpp"
 #include "loader/findings.hpp"
+#include "report/report_text.hpp"
 
 namespace berth::app {
 namespace {
@@ -44,7 +45,7 @@ bool check_file(const std::string& path, const PluginAccess& access, std::ostrea
   const config::RawConfiguration raw = config::load_file(path, diagnostics);
   const Result<config::PluginCatalog> catalog = access.load(raw);
   if (!catalog) {
-    print_diagnostics(err, diagnostics);
+    report::print_diagnostics(err, diagnostics);
     err << catalog.error().message << '\n';
     return false;
   }
@@ -53,7 +54,7 @@ bool check_file(const std::string& path, const PluginAccess& access, std::ostrea
   if (diagnostics.empty() && access.try_out) diagnostics.add(access.try_out(configuration));
   err << raw.notes.render() << notes.render();
   if (!diagnostics.empty()) {
-    print_diagnostics(err, diagnostics);
+    report::print_diagnostics(err, diagnostics);
     return false;
   }
   out << fmt::format("{}: good: {}\n", path, summary(configuration));
@@ -61,17 +62,6 @@ bool check_file(const std::string& path, const PluginAccess& access, std::ostrea
 }
 
 }  // namespace
-
-void print_diagnostics(std::ostream& err, const text::Diagnostics& diagnostics) {
-  if (diagnostics.empty()) return;
-  std::vector<text::Diagnostic> sorted = diagnostics.all();
-  std::stable_sort(sorted.begin(), sorted.end(), [](const text::Diagnostic& a, const text::Diagnostic& b) {
-    return std::tie(a.position.line, a.position.column) < std::tie(b.position.line, b.position.column);
-  });
-  text::Diagnostics ordered;
-  for (text::Diagnostic& diagnostic : sorted) ordered.add(std::move(diagnostic));
-  err << ordered.render() << counted(ordered.size(), "problem") << '\n';
-}
 
 int run_config_check(const std::vector<std::string>& files, const PluginAccess& plugins, std::ostream& out,
                      std::ostream& err) {
@@ -85,7 +75,7 @@ int run_config_convert(const std::string& file, bool modern, std::ostream& out, 
   config::TranslateOptions options;
   options.modern = modern;
   const config::RawConfiguration raw = config::load_file(file, diagnostics, options);
-  print_diagnostics(err, diagnostics);
+  report::print_diagnostics(err, diagnostics);
   if (!diagnostics.empty()) return 1;
   if (!raw.converted) err << fmt::format("{}: is of today's version already\n", file);
   out << config::converted_yaml(raw);
@@ -102,7 +92,7 @@ int run_config_defaults(const PluginAccess& plugins, std::ostream& out, std::ost
   text::Diagnostics diagnostics;
   const config::Configuration configuration =
       config::resolve(raw, catalog.value(), config::AbsentPlugins::embedded(), diagnostics);
-  print_diagnostics(err, diagnostics);
+  report::print_diagnostics(err, diagnostics);
   if (!diagnostics.empty()) return 1;
   out << config::completed_yaml(raw, configuration);
   return 0;

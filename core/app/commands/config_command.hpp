@@ -23,9 +23,6 @@ struct PluginAccess {
   std::function<text::Diagnostics(const config::Configuration&)> try_out;
 };
 
-/// Prints problems in the order of their positions, and how many there are.
-void print_diagnostics(std::ostream& err, const text::Diagnostics& diagnostics);
-
 /// Checks each file for itself: one line on `out` for a good one, everything that is wrong on `err`. Returns the exit
 /// status: 0 when all are good, 1 otherwise.
 int run_config_check(const std::vector<std::string>& files, const PluginAccess& plugins, std::ostream& out,

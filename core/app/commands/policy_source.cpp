@@ -17,10 +17,10 @@ constexpr std::chrono::seconds k_policy_limit{10};
 constexpr std::string_view k_policy_key = "policy.cfg";
 
 /// The algorithmSource that the deprecated flags stand for; empty when none was given.
-std::string algorithm_source(const RunOptions& options, std::vector<std::string>& wrong) {
+std::string algorithm_source(const RunOptions& options, text::Diagnostics& flag_errors) {
   const RunOptions::AlgorithmFlags& flags = options.algorithm;
   if (flags.use_legacy_policy_config && flags.policy_config_file.empty())
-    wrong.emplace_back("--policy-config-file: required when --use-legacy-policy-config is true");
+    flag_errors.add("--policy-config-file: required when --use-legacy-policy-config is true");
   std::string out;
   const auto put = [&](std::string_view text) { text::append_json_string(out, text); };
   if (!flags.policy_config_file.empty() && (flags.use_legacy_policy_config || flags.policy_config_map.empty())) {
@@ -68,7 +68,7 @@ Result<std::string> read_policy_map(const config::PolicyLocation& location, cons
 namespace {
 
 config::RawConfiguration read_source(const RunOptions& options, const Clock& clock, text::Diagnostics& diagnostics,
-                                     std::vector<std::string>& wrong, std::vector<std::string>& warnings) {
+                                     text::Diagnostics& flag_errors, text::Diagnostics& warnings) {
   config::TranslateOptions translate;
   translate.flags_over_election = true;
   translate.mode.balance_volumes = balances_volumes(options.feature_gates);
@@ -80,11 +80,11 @@ config::RawConfiguration read_source(const RunOptions& options, const Clock& clo
   const RunOptions::AlgorithmFlags& flags = options.algorithm;
   if (!options.config.empty()) {
     if (!flags.policy_config_file.empty() || !flags.policy_config_map.empty() || !flags.algorithm_provider.empty())
-      warnings.emplace_back(
+      warnings.add(
           "--policy-config-file, --policy-configmap and --algorithm-provider have no effect together with --config");
     return config::load_file(options.config, diagnostics, translate);
   }
-  const std::string algorithm = algorithm_source(options, wrong);
+  const std::string algorithm = algorithm_source(options, flag_errors);
   if (algorithm.empty()) return config::load_defaults();
   return config::load(
       "{\"apiVersion\":\"kubescheduler.config.k8s.io/v1alpha1\",\"kind\":\"KubeSchedulerConfiguration\","
@@ -96,11 +96,11 @@ config::RawConfiguration read_source(const RunOptions& options, const Clock& clo
 }  // namespace
 
 config::RawConfiguration read_configuration(const RunOptions& options, const Clock& clock,
-                                            text::Diagnostics& diagnostics, std::vector<std::string>& wrong,
-                                            std::vector<std::string>& warnings) {
-  config::RawConfiguration raw = read_source(options, clock, diagnostics, wrong, warnings);
+                                            text::Diagnostics& diagnostics, text::Diagnostics& flag_errors,
+                                            text::Diagnostics& warnings) {
+  config::RawConfiguration raw = read_source(options, clock, diagnostics, flag_errors, warnings);
   if (balances_volumes(options.feature_gates) && (!raw.converted || raw.values.legacy.balance_volumes))
-    warnings.emplace_back(
+    warnings.add(
         "--feature-gates: BalanceAttachedNodeVolumes=true has no effect: the priorities of a Policy or of an algorithm "
         "provider listen to it");
   return raw;

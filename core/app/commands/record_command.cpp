@@ -31,13 +31,13 @@ using recording::Kind;
 using recording::Record;
 
 /// Puts a new file, which its owner alone may read, in the place of the one of that name: nothing is written through a
-/// link, or into a file that others have open. Returns why not; empty: it is there.
-std::string write_for_owner(const std::string& path, std::string_view bytes) {
+/// link, or into a file that others have open.
+Status write_for_owner(const std::string& path, std::string_view bytes) {
   struct stat found {};
-  if (::lstat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return "it is there, and no regular file";
+  if (::lstat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return Error{"it is there, and no regular file"};
   std::string made = path + ".XXXXXX";
   const int file = ::mkostemp(made.data(), O_CLOEXEC);  // 0600
-  if (file < 0) return std::strerror(errno);
+  if (file < 0) return Error{std::strerror(errno)};
   int error = 0;
   while (!bytes.empty() && error == 0) {
     const ssize_t wrote = ::write(file, bytes.data(), bytes.size());
@@ -48,9 +48,9 @@ std::string write_for_owner(const std::string& path, std::string_view bytes) {
   }
   if (::close(file) != 0 && error == 0) error = errno;
   if (error == 0 && ::rename(made.c_str(), path.c_str()) != 0) error = errno;
-  if (error == 0) return {};
+  if (error == 0) return Unit{};
   ::unlink(made.c_str());
-  return std::strerror(error);
+  return Error{std::strerror(error)};
 }
 
 /// One command over one recording.
@@ -239,8 +239,8 @@ int RecordRun::cut() {
                         recording::k_segment_bytes_max >> 20);
     return 1;
   }
-  if (const std::string why = write_for_owner(options_.output, bytes); !why.empty()) {
-    err_ << fmt::format("berth: cannot write {}: {}\n", report::terminal_text(options_.output), why);
+  if (const Status put = write_for_owner(options_.output, bytes); !put.ok()) {
+    err_ << fmt::format("berth: cannot write {}: {}\n", report::terminal_text(options_.output), put.error().message);
     return 1;
   }
   out_ << fmt::format("{} records\n", written);

@@ -14,6 +14,7 @@
 #include "recording/record_json.hpp"
 #include "report/compare_report.hpp"
 #include "report/json_writer.hpp"
+#include "report/report_text.hpp"
 #include "report/text_table.hpp"
 
 namespace berth::app {
@@ -66,7 +67,7 @@ class ReplayRun {
     if (plugins_.ok())
       configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), diagnostics);
     if (!plugins_.ok()) err_ << plugins_.report.render();
-    if (!diagnostics.empty()) print_diagnostics(err_, diagnostics);
+    if (!diagnostics.empty()) report::print_diagnostics(err_, diagnostics);
     if (!plugins_.ok() || !diagnostics.empty()) return false;
     has_extenders_ = !configuration_.extenders.empty();
     if (has_extenders_) err_ << "berth: warning: what extenders said is not recorded: they are left out\n";

@@ -2,6 +2,7 @@
 #include "app/commands/run_command.hpp"
 
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +20,6 @@
 #include "app/live/api_comparison.hpp"
 #include "app/live/api_connection.hpp"
 #include "app/live/confinement.hpp"
-#include "app/live/descriptor_limit.hpp"
 #include "app/live/end_in_time.hpp"
 #include "app/live/live_host.hpp"
 #include "app/live/live_server.hpp"
@@ -27,7 +27,7 @@
 #include "app/live/milestones.hpp"
 #include "app/live/stop_signals.hpp"
 #include "app/pages/debug_pages.hpp"
-#include "app/plugins/field_needs.hpp"
+#include "app/plugins/decode_retention.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "app/recording/description.hpp"
 #include "app/recording/recorder_directory.hpp"
@@ -48,6 +48,16 @@
 
 namespace berth::app {
 namespace {
+
+/// Lets this process open as many files and connections as the system permits at all: service managers start with a soft
+/// limit of 1,024. False when the limit cannot be changed.
+bool raise_descriptor_limit() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  if (limit.rlim_cur == limit.rlim_max) return true;
+  limit.rlim_cur = limit.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
 
 // Time limits of a requested end: for bindings, for giving back the lease, and for all of it, whatever hangs.
 constexpr std::chrono::milliseconds k_drain_limit{2000}, k_release_limit{1500}, k_end_limit{4000};
@@ -127,7 +137,7 @@ class LiveRun {
   std::string inventory() const;
   void follow_the_other(const std::shared_ptr<Milestones>& milestones);
   void finish();
-  void complain(const std::string& text) { err_ << text << '\n'; }
+  void add_error(const std::string& text) { err_ << text << '\n'; }
   config::Configuration without_secrets() const { return app::without_secrets(configuration_); }
 
   const RunOptions& options_;
@@ -230,14 +240,13 @@ void LiveRun::start_log() {
 }
 
 bool LiveRun::configure() {
-  text::Diagnostics diagnostics;
-  std::vector<std::string> wrong, warnings, wrong_flags;
-  flags_ = read_flags(options_, wrong_flags);
-  raw_ = read_configuration(options_, clock_, diagnostics, wrong, warnings);
+  text::Diagnostics diagnostics, flag_errors, value_errors, warnings;
+  flags_ = read_flags(options_, value_errors);
+  raw_ = read_configuration(options_, clock_, diagnostics, flag_errors, warnings);
   config::enable_by_gates(raw_.profiles, config::AbsentPlugins::embedded(),
                           [this](std::string_view gate) { return flags_.gates.enabled(gate); });
-  for (const std::string& warning : warnings)
-    observe::warning("The configuration may not be meant so", {{"warning", warning}});
+  for (const text::Diagnostic& warning : warnings.all())
+    observe::warning("The configuration may not be meant so", {{"warning", warning.message}});
   for (const text::Diagnostic& note : raw_.notes.all())
     observe::warning("A setting is understood differently", {{"path", note.path}, {"reason", note.message}});
   if (raw_.converted) observe::info("An older configuration is understood as `berth config convert` shows it");
@@ -246,20 +255,20 @@ bool LiveRun::configure() {
   if (plugins_.ok())
     configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), diagnostics);
   for (const std::string& warning : plugins_.report.warnings())
-    observe::warning("Plugins were loaded with a warning", {{"warning", warning}});
+    observe::warning("Plugins were loaded with a warning", {{"warning", warning.message}});
   log_plugins();
   log_absent_plugins();
   if (!plugins_.ok()) err_ << plugins_.report.render();
-  for (std::string& sentence : apply_flags(options_, configuration_)) wrong.push_back(std::move(sentence));
+  flag_errors.add(apply_flags(options_, configuration_));
+  flag_errors.add(value_errors);
   // A flag may mend what the file has wrong.
   config::check_leader_election(raw_, configuration_.leader_election, given_election_flags(options_.leader_election),
                                 diagnostics);
   err_ << diagnostics.render();
-  wrong.insert(wrong.end(), wrong_flags.begin(), wrong_flags.end());
   configuration_.features = flags_.gates.features();
-  for (const std::string& warning : flags_.warnings)
-    observe::warning("A flag may not be meant so", {{"warning", warning}});
-  for (const std::string& sentence : wrong) complain(sentence);
+  for (const text::Diagnostic& warning : flags_.warnings.all())
+    observe::warning("A flag may not be meant so", {{"warning", warning.message}});
+  for (const text::Diagnostic& error : flag_errors.all()) add_error(error.message);
   const config::LeaderElection& election = configuration_.leader_election;
   const bool is_default = std::any_of(configuration_.profiles.begin(), configuration_.profiles.end(),
                                       [](const config::Profile& p) { return p.scheduler_name == "default-scheduler"; });
@@ -268,7 +277,7 @@ bool LiveRun::configure() {
     observe::warning(
         "No profile is default-scheduler's, but the lease is that of kube-scheduler: only one of the two will run; "
         "leaderElection.resourceName names another lease");
-  const bool good = plugins_.ok() && diagnostics.empty() && wrong.empty();
+  const bool good = plugins_.ok() && diagnostics.empty() && flag_errors.empty();
   if (const observe::V v(2); good && v)
     v.info("Using component config", {{"config", config::completed_yaml(raw_, without_secrets())}});
   return good;
@@ -305,7 +314,7 @@ bool LiveRun::write_config() {
   std::ofstream file(options_.write_config_to, std::ios::binary);
   file << config::completed_yaml(raw_, configuration_);
   if (file.flush()) return true;
-  complain(fmt::format("cannot write {}", options_.write_config_to));
+  add_error(fmt::format("cannot write {}", options_.write_config_to));
   return false;
 }
 
@@ -336,7 +345,7 @@ bool LiveRun::prepare_serving() {
   if (basis.ok())
     basis_ = std::move(*basis);
   else
-    complain(basis.error().message);
+    add_error(basis.error().message);
   return basis.ok();
 }
 
@@ -348,7 +357,7 @@ bool LiveRun::confine() {
                                        plugins_,
                                        {endpoint_, basis_.token_reviews, basis_.access_reviews},
                                        recorder_directory_});
-  if (!confined.ok()) complain(confined.error().message);
+  if (!confined.ok()) add_error(confined.error().message);
   return confined.ok();
 }
 
@@ -415,8 +424,13 @@ bool LiveRun::serve(net::IoThreads& io, const std::shared_ptr<Milestones>& miles
   };
   pages.lease_is_fresh = [this] { return lease_is_fresh(); };
   pages.is_stopping = [milestones] { return milestones->is_stopping(); };
-  server_ = LiveServer::make(options_, flags_, std::move(pages), io, std::move(basis_), requests_, err_);
-  return server_ != nullptr;
+  auto server = LiveServer::make(options_, flags_, std::move(pages), io, std::move(basis_), requests_);
+  if (!server.ok()) {
+    add_error(server.error().message);
+    return false;
+  }
+  server_ = std::move(*server);
+  return true;
 }
 
 cluster::kube::LeaderElectorOptions LiveRun::lease_options() const {
@@ -479,7 +493,7 @@ bool LiveRun::elect(net::IoThreads& lease_io, const std::shared_ptr<Milestones>&
   net::HttpClientOptions client;
   client.qps = configuration_.client_connection.qps;
   client.burst = configuration_.client_connection.burst;
-  client.user_agent = fmt::format("berth/{}/leader-election", product_version());
+  client.user_agent = user_agent("leader-election");
   client.connections_max = 2;
   client.on_call = requests_.listener();
   elector_ =

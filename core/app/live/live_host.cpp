@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "app/plugins/kept_parts.hpp"
+#include "app/plugins/decode_retention.hpp"
 #include "base/guarded.hpp"
 #include "cluster/accepting_writer.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"

@@ -57,33 +57,28 @@ void LiveServer::make_reviewers(const ServingBasis& basis, net::IoThreads& io, m
   net::HttpClientOptions client;
   client.qps = 200;
   client.burst = 400;
-  client.user_agent = fmt::format("berth/{}", product_version());
+  client.user_agent = user_agent("access-review");
   client.on_call = requests.listener();
   if (basis.token_reviews) token_reviewer_ = std::make_unique<net::HttpClient>(io, basis.token_reviews, client);
   if (basis.access_reviews) access_reviewer_ = std::make_unique<net::HttpClient>(io, basis.access_reviews, client);
 }
 
-std::unique_ptr<LiveServer> LiveServer::make(const RunOptions& options, const FlagValues& flags, LivePagesParts pages,
-                                             net::IoThreads& io, ServingBasis basis, metrics::RestMetrics& requests,
-                                             std::ostream& err) {
+Result<std::unique_ptr<LiveServer>> LiveServer::make(const RunOptions& options, const FlagValues& flags,
+                                                     LivePagesParts pages, net::IoThreads& io, ServingBasis basis,
+                                                     metrics::RestMetrics& requests) {
   std::unique_ptr<LiveServer> made(new LiveServer);
-  const auto complain = [&err](const Error& error) {
-    err << error.message << '\n';
-    return nullptr;
-  };
   made->make_reviewers(basis, io, requests);
   auto authorities = access::AuthorityLookup::make(options.authorities, made->token_reviewer_.get(), pages.clock);
-  if (!authorities.ok()) return complain(authorities.error());
+  if (!authorities.ok()) return authorities.error();
   made->authorities_ = std::move(*authorities);
   made->access_ = std::make_unique<access::DelegatedAccess>(made->token_reviewer_.get(), made->access_reviewer_.get(),
                                                             *made->authorities_, pages.clock, flags.access);
   made->show_counts(pages, requests);
   const std::vector<serving::Route> routes = live_routes(pages);
   if (basis.keys)
-    if (const Status served = made->serve(options, std::move(*basis.keys), routes); !served.ok())
-      return complain(served.error());
+    if (const Status served = made->serve(options, std::move(*basis.keys), routes); !served.ok()) return served.error();
   if (flags.health)
-    if (const Status served = made->serve_health(*flags.health, routes); !served.ok()) return complain(served.error());
+    if (const Status served = made->serve_health(*flags.health, routes); !served.ok()) return served.error();
   return made;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 #include <memory>
 #include <optional>
-#include <ostream>
 
 #include "access/delegated_access.hpp"
 #include "app/cli/run_options.hpp"
@@ -31,10 +30,10 @@ struct ServingBasis {
 /// Threads:  made and destroyed on one; answers on its own.
 class LiveServer {
  public:
-  /// Null with what is wrong in `err`. `requests`, which outlives it, is shown, and counts those of the reviews.
-  static std::unique_ptr<LiveServer> make(const RunOptions& options, const FlagValues& flags, LivePagesParts pages,
-                                          net::IoThreads& io, ServingBasis basis, metrics::RestMetrics& requests,
-                                          std::ostream& err);
+  /// `requests`, which outlives it, is shown, and counts those of the reviews.
+  static Result<std::unique_ptr<LiveServer>> make(const RunOptions& options, const FlagValues& flags,
+                                                  LivePagesParts pages, net::IoThreads& io, ServingBasis basis,
+                                                  metrics::RestMetrics& requests);
 
  private:
   LiveServer() = default;

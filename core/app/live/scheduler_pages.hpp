@@ -7,7 +7,7 @@
 
 #include "app/live/api_connection.hpp"
 #include "net/http_client.hpp"
-#include "report/queue_word.hpp"
+#include "report/simulate_report.hpp"
 
 namespace berth::app {
 

@@ -14,7 +14,7 @@ namespace berth::app {
 /// /debug/queue, /debug/cache and /debug/pods/NAMESPACE/NAME, and what plugins offer.
 std::vector<serving::Route> debug_routes(const LiveViews& live);
 
-/// Why a pod is where it is: attempts, who turned it away, what it waits for, when it is tried next, and which nodes
+/// Why a pod is where it is: attempts, who rejected it, what it waits for, when it is tried next, and which nodes
 /// would take it now (`every_node`: what each of them says); nothing when the queue does not have it.
 std::optional<std::string> pod_page(const LiveViews& live, std::string_view ns, std::string_view name, bool every_node);
 

@@ -19,14 +19,6 @@
 
 namespace berth::app {
 
-/// Where upstream names its version of Go, and the machine.
-inline constexpr std::string_view k_compiler = "none (C++, " __VERSION__ ")";
-#if defined(__aarch64__)
-inline constexpr std::string_view k_platform = "linux/arm64";
-#else
-inline constexpr std::string_view k_platform = "linux/amd64";
-#endif
-
 /// What the pages tell, beside the parts of the scheduler. Functions are called on the server's threads.
 struct LivePagesParts {
   LiveViews live;

@@ -26,21 +26,21 @@ std::string state_directory() {
   return all.substr(0, all.find(':'));
 }
 
-/// Why others could put a recording there, or change one: it would be read as this scheduler's. As plugin directories are
+/// Fails when others could put a recording there, or change one: it would be read as this scheduler's. As plugin directories are
 /// judged: a sticky directory is no exception, and those above it are the affair of the operator who chose it.
-std::string unsafe(const std::string& directory) {
+Status is_safe(const std::string& directory) {
   const int opened = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   struct stat info {};
   const bool is_seen = opened >= 0 && ::fstat(opened, &info) == 0;
-  std::string why = is_seen ? std::string() : std::strerror(errno);
+  const int error = errno;
   if (opened >= 0) ::close(opened);
-  if (!is_seen) return why;
+  if (!is_seen) return Error{std::strerror(error)};
   if (info.st_uid != 0 && info.st_uid != ::geteuid())
-    return fmt::format("owned by uid {}, wanted 0 or {}", info.st_uid, ::geteuid());
+    return Error{fmt::format("owned by uid {}, wanted 0 or {}", info.st_uid, ::geteuid())};
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return fmt::format("mode {:04o} lets {} write: chmod go-w, or name a directory below it, which is made",
-                       info.st_mode & 07777u, (info.st_mode & S_IWOTH) != 0 ? "others" : "its group");
-  return {};
+    return Error{fmt::format("mode {:04o} lets {} write: chmod go-w, or name a directory below it, which is made",
+                             info.st_mode & 07777u, (info.st_mode & S_IWOTH) != 0 ? "others" : "its group")};
+  return Unit{};
 }
 
 }  // namespace
@@ -56,9 +56,9 @@ std::string recorder_directory(const std::optional<std::string>& flag) {
   }
   const std::string directory = flag ? *flag : state + "/recorder";
   const bool is_there = ::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST;
-  const std::string wrong = is_there ? unsafe(directory) : std::strerror(errno);
-  if (wrong.empty()) return directory;
-  observe::warning("Decisions are not recorded", {{"directory", directory}, {"err", wrong}});
+  const Status safe = is_there ? is_safe(directory) : Error{std::strerror(errno)};
+  if (safe.ok()) return directory;
+  observe::warning("Decisions are not recorded", {{"directory", directory}, {"err", safe.error().message}});
   return {};
 }
 

@@ -7,9 +7,7 @@
 #include <ostream>
 #include <unordered_map>
 
-#include "app/commands/config_command.hpp"
-#include "app/plugins/field_needs.hpp"
-#include "app/plugins/kept_parts.hpp"
+#include "app/plugins/decode_retention.hpp"
 #include "app/recording/description.hpp"
 #include "app/recording/recording_feed.hpp"
 #include "app/simulate/claim_report.hpp"
@@ -21,6 +19,7 @@
 #include "recording/reader.hpp"
 #include "recording/record_json.hpp"
 #include "report/progress_bar.hpp"
+#include "report/report_text.hpp"
 #include "report/text_table.hpp"
 
 namespace berth::app {
@@ -97,7 +96,7 @@ bool PolicyRun::configure() {
   for (const text::Diagnostic& note : raw_.notes.all())
     err_ << fmt::format("berth: warning: {}: {}: {}\n", raw_.file, note.path, note.message);
   if (!plugins_.ok()) err_ << plugins_.report.render();
-  if (!diagnostics.empty()) print_diagnostics(err_, diagnostics);
+  if (!diagnostics.empty()) report::print_diagnostics(err_, diagnostics);
   return plugins_.ok() && diagnostics.empty() && make_host();
 }
 
@@ -238,7 +237,7 @@ bool PolicyRun::read_cluster() {
     err_ << fmt::format("berth: warning: {} object(s) of kind {} ({}) skipped: scheduling does not know them\n",
                         skipped.count, skipped.kind, skipped.api_version);
   if (!diagnostics.empty()) {
-    print_diagnostics(err_, diagnostics);
+    report::print_diagnostics(err_, diagnostics);
     return false;
   }
   if (!options_.pod.empty() && !take_filler()) return false;

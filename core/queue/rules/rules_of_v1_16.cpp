@@ -109,7 +109,7 @@ class RulesOfV116 final : public RequeueRules {
   }
   /// They were looked at like any other while no pod waited: see hear().
   bool wants_nameless_changes() const noexcept override { return true; }
-  /// What retries() and judge_one() let through, whichever plugin turned the pod away.
+  /// What retries() and judge_one() let through, whichever plugin rejected the pod.
   std::vector<WakingEvent> waking_events(std::uint16_t, const model::PluginSet&) const override {
     return {{{EventResource::node, actions::add | k_node_changes}},
             {{EventResource::assigned_pod, actions::all}},

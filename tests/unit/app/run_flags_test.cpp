@@ -13,6 +13,12 @@
 namespace berth::app {
 namespace {
 
+std::vector<std::string> messages(const text::Diagnostics& diagnostics) {
+  std::vector<std::string> out;
+  for (const text::Diagnostic& each : diagnostics.all()) out.push_back(each.message);
+  return out;
+}
+
 /// A command line as main() reads it.
 struct Line {
   explicit Line(std::vector<std::string> words) {
@@ -26,7 +32,12 @@ struct Line {
       error = e.what();
     }
   }
-  FlagValues read() { return read_flags(options, wrong); }
+  FlagValues read() {
+    text::Diagnostics diagnostics;
+    FlagValues values = read_flags(options, diagnostics);
+    wrong = messages(diagnostics);
+    return values;
+  }
 
   RunOptions options;
   CLI::App program;
@@ -213,7 +224,7 @@ TEST(RunFlags, WithNothingBehindTheEqualsSignAreEmpty) {
   EXPECT_EQ(Line(std::vector<std::string>{}).options.leader_election.resource_name, std::nullopt);
   Line duration({"--leader_elect_retry_period="});
   config::Configuration configuration;
-  EXPECT_EQ(apply_flags(duration.options, configuration),
+  EXPECT_EQ(messages(apply_flags(duration.options, configuration)),
             std::vector<std::string>{"--leader-elect-retry-period: \"\" is no duration, as 15s is"});
   for (const char* flag :
        {"--secure-port=", "--kube-api-qps=", "--kube-api-burst=", "--tls-curve-preferences=", "--v=", "-v="})
@@ -277,7 +288,7 @@ TEST(RunFlags, ThatMakeNoSenseAreAllReportedAtOnce) {
 
 TEST(RunFlags, OfFeaturesSayWhatTheyDoNotChange) {
   Line line({"--feature-gates=GangScheduling=false,StorageCapacityScoring=true,NodeSwap=true,InOrderInformers=true"});
-  EXPECT_EQ(line.read().warnings,
+  EXPECT_EQ(messages(line.read().warnings),
             (std::vector<std::string>{
                 "--feature-gates: InOrderInformers is GA: a later version will not know the gate any more",
                 "--feature-gates: NodeSwap=true changes nothing in a scheduler",
@@ -289,11 +300,11 @@ TEST(RunFlags, OfFeaturesSayWhatTheyDoNotChange) {
 TEST(RunFlags, OfAWholeStageNameWhatTheyDoNotChange) {
   Line on({"--feature-gates=AllBeta=true,CoordinatedLeaderElection=false"}), off({"--feature-gates=AllAlpha=false"}),
       alpha({"--feature-gates=AllAlpha=true,GangScheduling=false,WorkloadAwarePreemption=false"});
-  EXPECT_EQ(on.read().warnings,
+  EXPECT_EQ(messages(on.read().warnings),
             std::vector<std::string>{"--feature-gates: AllBeta=true has no effect: berth does as with "
                                      "SchedulerAsyncAPICalls=false, DRADeviceTaintRules=false"});
-  EXPECT_EQ(off.read().warnings, std::vector<std::string>());
-  EXPECT_EQ(alpha.read().warnings,
+  EXPECT_EQ(messages(off.read().warnings), std::vector<std::string>());
+  EXPECT_EQ(messages(alpha.read().warnings),
             std::vector<std::string>{
                 "--feature-gates: AllAlpha=true has no effect: berth does as with DRAListTypeAttributes=false, "
                 "DRAWorkloadResourceClaims=false, DRANodeAllocatableResources=false, GenericWorkload=false, "
@@ -308,7 +319,7 @@ TEST(RunFlags, OfFeaturesThatBerthFollowsWarnOfNothing) {
        "SchedulerPopFromBackoffQ=false,SchedulerAsyncPreemption=false,NominatedNodeNameForExpectation=false"});
   const FlagValues values = line.read();
   EXPECT_EQ(line.wrong, std::vector<std::string>());
-  EXPECT_EQ(values.warnings, std::vector<std::string>());
+  EXPECT_EQ(messages(values.warnings), std::vector<std::string>());
   const config::Features set = values.gates.features(), usual = FeatureGates().features();
   for (const auto member :
        {&config::Features::compares_tolerations, &config::Features::csi_driver_must_be_installed,
@@ -322,7 +333,7 @@ TEST(RunFlags, OfFeaturesThatBerthFollowsWarnOfNothing) {
 
 TEST(RunFlags, OfApiServersFeaturesChangeNothing) {
   Line line({"--feature-gates=ClearingNominatedNodeNameAfterBinding=false"});
-  EXPECT_EQ(line.read().warnings,
+  EXPECT_EQ(messages(line.read().warnings),
             std::vector<std::string>{
                 "--feature-gates: ClearingNominatedNodeNameAfterBinding=false changes nothing in a scheduler"});
 }
@@ -337,11 +348,11 @@ TEST(RunFlags, AFeatureThatDoesNotExistEndsTheStart) {
 
 TEST(RunFlags, AFeatureOfOldReachesThePolicyThatListensToIt) {
   const std::string gate = "--feature-gates=BalanceAttachedNodeVolumes=true";
-  const auto plugins = [](Line& line, std::vector<std::string>& warnings) {
+  const auto plugins = [](Line& line, text::Diagnostics& warnings) {
     const SystemClock clock{};
-    text::Diagnostics problems;
-    const config::RawConfiguration raw = read_configuration(line.options, clock, problems, line.wrong, warnings);
-    EXPECT_EQ(problems.render(), "");
+    text::Diagnostics problems, flag_errors;
+    const config::RawConfiguration raw = read_configuration(line.options, clock, problems, flag_errors, warnings);
+    EXPECT_EQ(problems.render() + flag_errors.render(), "");
     std::set<std::string> names;
     for (const config::RawPluginSet& set : raw.profiles.front().plugins)
       for (const config::RawPlugin& plugin : set.enabled) names.insert(plugin.name);
@@ -350,15 +361,16 @@ TEST(RunFlags, AFeatureOfOldReachesThePolicyThatListensToIt) {
   const tests::TemporaryDirectory directory;
   const std::string policy =
       "--policy-config-file=" + directory.write("policy.json", R"({"kind": "Policy", "apiVersion": "v1"})");
-  std::vector<std::string> warnings;
+  text::Diagnostics warnings;
   Line on({policy, gate}), off({policy}), alone({gate});
   EXPECT_EQ(plugins(on, warnings).count("BalancedResourceAllocationWithVolumes"), 1u);
   EXPECT_EQ(plugins(off, warnings).count("BalancedResourceAllocationWithVolumes"), 0u);
-  EXPECT_EQ(warnings, std::vector<std::string>());
+  EXPECT_EQ(messages(warnings), std::vector<std::string>());
   EXPECT_EQ(plugins(alone, warnings).count("BalancedResourceAllocationWithVolumes"), 0u);
-  EXPECT_EQ(warnings, std::vector<std::string>{"--feature-gates: BalanceAttachedNodeVolumes=true has no effect: the "
-                                               "priorities of a Policy or of an algorithm provider listen to it"});
-  EXPECT_EQ(on.read().warnings, std::vector<std::string>());
+  EXPECT_EQ(messages(warnings),
+            std::vector<std::string>{"--feature-gates: BalanceAttachedNodeVolumes=true has no effect: the "
+                                     "priorities of a Policy or of an algorithm provider listen to it"});
+  EXPECT_EQ(messages(on.read().warnings), std::vector<std::string>());
   EXPECT_EQ(on.wrong, std::vector<std::string>());
 }
 
@@ -403,9 +415,9 @@ TEST(RunFlags, FeaturesAreThoseOfTheEmulatedVersion) {
   EXPECT_FALSE(values.gates.features().nominates_before_slow_bindings) << "not there then";
   EXPECT_FALSE(values.gates.enabled("ComponentStatusz"));
   ASSERT_EQ(values.warnings.size(), 1U);
-  EXPECT_TRUE(values.warnings[0].starts_with(
+  EXPECT_TRUE(values.warnings.all()[0].message.starts_with(
       "--emulated-version: 1.33 is not emulated in everything: berth does as with DynamicResourceAllocation=true"))
-      << values.warnings[0];
+      << values.warnings.all()[0].message;
   std::map<std::string, std::string> stages;
   for (const observe::MetricSample& sample : values.gates.samples())
     stages[sample.labels[0].second] = sample.labels[1].second;
@@ -422,7 +434,7 @@ TEST(RunFlags, AFeatureNewerThanTheEmulatedVersionEndsTheStart) {
                                      "true, feature is PreAlpha at emulated version 1.34"});
   const FlagValues values = unlocked.read();
   EXPECT_EQ(unlocked.wrong, std::vector<std::string>());
-  EXPECT_EQ(values.warnings.back(),
+  EXPECT_EQ(values.warnings.all().back().message,
             "--feature-gates: SchedulerQueueingHints=false has no effect: berth does as with "
             "SchedulerQueueingHints=true");
 }
@@ -432,8 +444,9 @@ TEST(RunFlags, AlternativesOfDeviceClaimsAreWhatTheirGateSays) {
       old({"--emulated-version=1.33"});
   const FlagValues values = off.read();
   EXPECT_EQ(off.wrong, std::vector<std::string>());
-  EXPECT_EQ(values.warnings, std::vector<std::string>{"--feature-gates: DRAPrioritizedList is GA: a later version will "
-                                                      "not know the gate any more"});
+  EXPECT_EQ(messages(values.warnings),
+            std::vector<std::string>{"--feature-gates: DRAPrioritizedList is GA: a later version will "
+                                     "not know the gate any more"});
   EXPECT_FALSE(values.gates.features().alternative_devices);
   EXPECT_TRUE(on.read().gates.features().alternative_devices);
   EXPECT_FALSE(old.read().gates.features().alternative_devices) << "it was alpha then";

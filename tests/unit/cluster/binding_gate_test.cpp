@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/stopped.hpp"
+#include "cluster/cluster_writer.hpp"
 
 namespace berth::tests {
 namespace {

@@ -9,7 +9,6 @@
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/read/answer_body.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
-#include "cluster/stopped.hpp"
 #include "text/parse.hpp"
 
 namespace berth::cluster::kube {

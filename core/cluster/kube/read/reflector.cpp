@@ -121,7 +121,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     const Lock lock(sink_mutex);
     if (!stopped) call(*sink);
   }
-  void complain(const Error& error);
+  void log_once(const Error& error);
   std::string common_query() const {
     return target.field_selector.empty() ? "" : "&fieldSelector=" + net::percent_encode(target.field_selector);
   }
@@ -138,7 +138,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   std::string version;                            // of the newest thing seen; empty: nothing yet
   Backoff backoff, away;                          // away: while the server cannot be reached
   int unreadable_in_a_row = 0;
-  std::string last_complaint;
+  std::string last_error;
   // What on_step is told.
   bool in_step = false;
   bool is_open = false;                                  // the watch
@@ -148,10 +148,10 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   std::chrono::steady_clock::time_point behind_since{};  // not in step since then
 };
 
-void Reflector::State::complain(const Error& error) {
+void Reflector::State::log_once(const Error& error) {
   counted.failures.fetch_add(1, std::memory_order_relaxed);
-  if (last_complaint == error.message) return;
-  last_complaint = error.message;
+  if (last_error == error.message) return;
+  last_error = error.message;
   observe::warning("Failed to list or watch", {{"err", error.message}, {"resource", target.resource}});
 }
 
@@ -215,7 +215,7 @@ asio::awaitable<void> Reflector::State::catch_up(std::function<void()> done, std
       done();
       co_return;
     }
-    complain(newest.error());
+    log_once(newest.error());
     co_await net::wait_for(k_catch_up_retry);
   }
   if (number_of(wanted) != 0 && is_caught_up()) {
@@ -304,7 +304,7 @@ asio::awaitable<void> Reflector::State::run() {
       const Status status = co_await whole(snapshot());
       if (!status.ok()) {
         tell([](ReflectorSink& s) { s.snapshot_failed(); });
-        complain(status.error());
+        log_once(status.error());
         if (status.error().code == ErrorCode::not_found) {
           tell([](ReflectorSink& s) { s.not_served(); });
           co_await rest(k_not_served_retry);
@@ -316,7 +316,7 @@ asio::awaitable<void> Reflector::State::run() {
       counted.snapshots.fetch_add(1, std::memory_order_relaxed);
       behind_since = std::chrono::steady_clock::now();
       listed = true;
-      last_complaint.clear();
+      last_error.clear();
     }
     if (snapshot_wanted) continue;
     const Status ended = co_await whole(watch());
@@ -327,7 +327,7 @@ asio::awaitable<void> Reflector::State::run() {
     fall_behind();
     if (ended.ok() || snapshot_wanted) continue;  // the server's time was up, or a snapshot comes instead
     const Error& error = ended.error();
-    complain(error);
+    log_once(error);
     // What the server has forgotten is listed again, but never at once: it may forget it again.
     // A connection that cannot be made says nothing about the version; so does a server that is too busy.
     listed = error.code == ErrorCode::unreachable || error.code == ErrorCode::connection_broken ||
@@ -399,7 +399,7 @@ asio::awaitable<Status> Reflector::State::listed_snapshot(std::string from) {
     Result<ListMetadata> metadata = co_await page(query);
     // A page that broke is asked for again: what it had delivered is delivered twice, which changes nothing.
     for (int tries = 1; tries < k_page_tries && !metadata.ok() && is_transient(metadata.error()); ++tries) {
-      complain(metadata.error());
+      log_once(metadata.error());
       co_await back_off(metadata.error(), Step::snapshot);
       metadata = co_await page(query);
     }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/plugins/kept_parts.hpp"
+#include "app/plugins/decode_retention.hpp"
+
+#include <set>
+#include <string_view>
+
+#include "config/absent_plugins.hpp"
 
 namespace berth::app {
 
@@ -37,6 +42,18 @@ void keep_for_plugins(const framework::Framework& framework, decode::DecodeOptio
   if (framework.shows(BERTH_POD_JSON)) options.keeps_pod_body = [](const model::Pod&) { return true; };
   options.pod_parts = {framework.shows(BERTH_POD_ANNOTATIONS), framework.shows(BERTH_POD_VOLUMES)};
   options.node_annotations = framework.node_annotations();
+}
+
+std::vector<model::FieldNeed> field_needs(const config::Configuration& configuration) {
+  std::set<std::string_view> enabled;
+  for (const config::Profile& profile : configuration.profiles)
+    for (const auto& point : profile.points)
+      for (const config::EnabledPlugin& plugin : point)
+        if (plugin.absent) enabled.insert(plugin.name);
+  std::vector<model::FieldNeed> needs;
+  for (const config::AbsentPlugin& plugin : config::AbsentPlugins::embedded().all())
+    if (enabled.contains(plugin.name)) needs.insert(needs.end(), plugin.needs.begin(), plugin.needs.end());
+  return needs;
 }
 
 }  // namespace berth::app
