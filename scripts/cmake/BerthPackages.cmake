@@ -81,7 +81,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_BERTH_PACKAGE_NAME berth)
 set(CPACK_DEBIAN_BERTH_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_BERTH_PACKAGE_SHLIBDEPS ON)
-# The system's certificates vouch for an API server or an extender whose configuration names no authority.
+# An API server or an extender whose configuration names no authority is verified by the system's certificates.
 set(CPACK_DEBIAN_BERTH_PACKAGE_DEPENDS ca-certificates)
 set(CPACK_DEBIAN_BERTH_DESCRIPTION "Kubernetes scheduler whose every policy is a plugin
 berth decides exactly as kube-scheduler v1.36 does, looks at every node
