@@ -8,6 +8,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/result.hpp"
 #include "berth/abi/host.h"
 #include "berth/abi/version.h"
 #include "loader/ops_completeness.hpp"

@@ -14,6 +14,8 @@
 #include <set>
 #include <utility>
 
+#include "base/result.hpp"
+
 namespace berth::loader {
 namespace {
 

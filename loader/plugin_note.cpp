@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/result.hpp"
 #include "berth/abi/note.h"
 
 namespace berth::loader {

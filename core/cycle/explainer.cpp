@@ -66,8 +66,8 @@ Explanation Explainer::explain(const model::PodPtr& pod, bool with_details, bool
   explain_extenders(*pod, explanation, feasible, place_of);
   const auto row = [&](std::size_t i) -> NodeExplanation& { return explanation.nodes[place_of[feasible[i]]]; };
   if (feasible.empty() || !explanation.error.empty()) return explanation;
-  if (Status prepared = framework::run_pre_score(*context, feasible); !prepared.ok()) {
-    explanation.error = prepared.error().message;
+  if (const Status pre_scored = framework::run_pre_score(*context, feasible); !pre_scored.ok()) {
+    explanation.error = pre_scored.error().message;
     return explanation;
   }
   const Status scored =

@@ -540,7 +540,7 @@ Rejection SchedulingCycle::reject_one(const Verdict& verdict) {
 Attempt SchedulingCycle::take(framework::CyclePool::Handle context, const Chosen& chosen) {
   const model::NodePtr& node = snapshot_.row(chosen.slot).node;
   auto assumed = cache_.assume(context->pod(), node->name_symbol);
-  if (!assumed) return {{}, failure(assumed.error().message)};
+  if (!assumed) return {{}, failure(assumed.error())};
   auto reserved = framework::run_reserve(std::move(context), chosen.slot);
   if (const auto* verdict = std::get_if<Verdict>(&reserved)) return {{}, reject_one(*verdict)};
   return {Placement{std::move(assumed).value(),

@@ -368,18 +368,18 @@ void read_allowed(const std::string& key, std::string values, const std::string&
 
 void read_allowed_labels(const RunOptions& options, FlagValues& out, text::Diagnostics& diagnostics) {
   if (!options.allowed_labels_manifest.empty()) {
-    text::Diagnostics diagnostics;
+    text::Diagnostics of_file;
     const Result<std::string> yaml = read_file(options.allowed_labels_manifest);
     if (!yaml.ok()) {
       diagnostics.add("--allow-metric-labels-manifest: " + yaml.error().message);
       return;
     }
-    const auto documents = text::parse_yaml(*yaml, options.allowed_labels_manifest, diagnostics);
+    const auto documents = text::parse_yaml(*yaml, options.allowed_labels_manifest, of_file);
     const text::Value* map =
-        documents.empty() || !diagnostics.empty() ? nullptr : documents.front().root().find("allowListMapping");
+        documents.empty() || !of_file.empty() ? nullptr : documents.front().root().find("allowListMapping");
     if (map == nullptr || !map->is_mapping()) {
-      diagnostics.add(fmt::format("--allow-metric-labels-manifest: {}{} has no map allowListMapping",
-                                  diagnostics.render(), options.allowed_labels_manifest));
+      diagnostics.add(fmt::format("--allow-metric-labels-manifest: {}{} has no map allowListMapping", of_file.render(),
+                                  options.allowed_labels_manifest));
     } else {
       for (const text::Member& member : map->members())
         read_allowed(std::string(member.key), std::string(member.value.text()), options.allowed_labels_manifest, out,

@@ -239,8 +239,8 @@ int RecordRun::cut() {
                         recording::k_segment_bytes_max >> 20);
     return 1;
   }
-  if (const Status put = write_for_owner(options_.output, bytes); !put.ok()) {
-    err_ << fmt::format("berth: cannot write {}: {}\n", report::terminal_text(options_.output), put.error().message);
+  if (const Status wrote = write_for_owner(options_.output, bytes); !wrote.ok()) {
+    err_ << fmt::format("berth: cannot write {}: {}\n", report::terminal_text(options_.output), wrote.error().message);
     return 1;
   }
   out_ << fmt::format("{} records\n", written);

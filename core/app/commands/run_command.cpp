@@ -255,7 +255,7 @@ bool LiveRun::configure() {
   if (plugins_.ok())
     configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), diagnostics);
   for (const std::string& warning : plugins_.report.warnings())
-    observe::warning("Plugins were loaded with a warning", {{"warning", warning.message}});
+    observe::warning("Plugins were loaded with a warning", {{"warning", warning}});
   log_plugins();
   log_absent_plugins();
   if (!plugins_.ok()) err_ << plugins_.report.render();

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/result.hpp"
 #include "observe/log.hpp"
 
 namespace berth::app {

@@ -2,6 +2,8 @@
 #pragma once
 #include <string_view>
 #include <vector>
+#include "base/result.hpp"
+#include "berth/abi/status.h"
 
 namespace berth::framework {
 
