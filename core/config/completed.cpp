@@ -98,7 +98,7 @@ void append_extender(std::string& out, const Extender& extender) {
          resource.ignored_by_scheduler);
 }
 
-void append_berth_document(std::string& out, const PluginLoading& plugins) {
+void append_berth_document(std::string& out, const PluginLoading& plugins, std::int64_t explain_after_ns) {
   static constexpr std::array<std::string_view, 3> k_reuse = {"\"on\"", "\"off\"", "verify"};
   line(out, "apiVersion: {}\nkind: {}\nplugins:", k_berth_api, k_berth_kind);
   line(out, "  directory: {}", yaml_string(plugins.directory));
@@ -111,6 +111,7 @@ void append_berth_document(std::string& out, const PluginLoading& plugins) {
     line(out, "    - file: {}", yaml_string(file.file));
     if (!file.sha256.empty()) line(out, "      sha256: {}", yaml_string(file.sha256));
   }
+  line(out, "explainAfter: {}", format_duration(explain_after_ns));
 }
 
 }  // namespace
@@ -146,7 +147,7 @@ std::string completed_yaml(const RawConfiguration& raw, const Configuration& c) 
   if (!c.extenders.empty()) line(out, "extenders:");
   for (const Extender& extender : c.extenders) append_extender(out, extender);
   line(out, "---");
-  append_berth_document(out, c.plugins);
+  append_berth_document(out, c.plugins, c.explain_after_ns);
   append_legacy_mode(out, c.legacy);
   return out;
 }

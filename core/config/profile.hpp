@@ -129,6 +129,8 @@ struct Configuration {
   std::vector<Extender> extenders;  // in the order of the file
   std::vector<Profile> profiles;    // at least one; names are unique and not empty
   PluginLoading plugins;
+  /// How long a pod has to be pending before its FailedScheduling events say what would make it fit. 0: none does.
+  std::int64_t explain_after_ns = 0;
   LegacyMode legacy;
   Features features;  // from the command line
 };

@@ -179,6 +179,7 @@ void read_document(const text::Document& document, DocumentKind kind, const Sour
   root.any("kind");
   if (kind == DocumentKind::berth) {
     read_berth_configuration(root, source, raw.values.plugins);
+    read_explain_after(root, source, raw.values.explain_after_ns);
     read_legacy_mode(root, source, raw.values.legacy);
     return;
   }

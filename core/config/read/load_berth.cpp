@@ -11,6 +11,7 @@ namespace berth::config {
 namespace {
 
 constexpr std::size_t k_sha256_digits = 64;
+constexpr std::int64_t k_explain_after_least_ns = 1'000'000'000, k_explain_after_most_ns = 86'400'000'000'000;
 
 bool to_digest(std::string& text) {
   if (text.size() != k_sha256_digits) return false;
@@ -85,6 +86,13 @@ void read_era(Fields& legacy, std::string_view key, const Source& source, bool& 
 }
 
 }  // namespace
+
+void read_explain_after(Fields& root, const Source& source, std::int64_t& out_ns) {
+  if (!root.read_duration("explainAfter", out_ns)) return;
+  if (out_ns != 0 && (out_ns < k_explain_after_least_ns || out_ns > k_explain_after_most_ns))
+    source.report(root.place_of("explainAfter"), "Invalid value: " + quoted(format_duration(out_ns)),
+                  "from \"1s\" to \"24h\"; \"0s\", or without it, no event says what would make a pod fit");
+}
 
 void read_legacy_mode(Fields& root, const Source& source, LegacyMode& out) {
   const text::Value* value = root.mapping("legacy");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ std::string_view scheduler_version(std::string_view api_version) noexcept;
 
 /// The fields of a BerthConfiguration below `root`.
 void read_berth_configuration(Fields& root, const Source& source, PluginLoading& out);
+/// `explainAfter` of a BerthConfiguration.
+void read_explain_after(Fields& root, const Source& source, std::int64_t& out_ns);
 /// `legacy` of a BerthConfiguration.
 void read_legacy_mode(Fields& root, const Source& source, LegacyMode& out);
 

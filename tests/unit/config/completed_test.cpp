@@ -57,6 +57,7 @@ plugins:
   strict: true
   verdictReuse: verify
   files: [{file: a.so, sha256: 0123456789012345678901234567890123456789012345678901234567890123}]
+explainAfter: 5m30s
 legacy: {search: v1.16, seed: -5, queue: v1.16, alwaysCheckAllPredicates: true, maxNodeScore: 10}
 )"),
   };
@@ -78,7 +79,8 @@ TEST(CompletedYaml, WritesEveryDefault) {
        {"parallelism: 16\n", "percentageOfNodesToScore: 100\n", "  leaseDuration: 15s\n", "  qps: 50\n",
         "          - name: TaintToleration\n            weight: 3\n",
         "      - name: InterPodAffinity\n        args:\n          hardPodAffinityWeight: 1\n",
-        "---\napiVersion: config.berth.dev/v1alpha1\n", "  verdictReuse: \"on\"\n", "  files: []\n"})
+        "---\napiVersion: config.berth.dev/v1alpha1\n", "  verdictReuse: \"on\"\n", "  files: []\n",
+        "explainAfter: 0s\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\nin\n" << text;
 }
 

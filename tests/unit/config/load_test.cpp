@@ -156,6 +156,14 @@ const Refusal k_berth_refusals[] = {
      R"(f:3:40: plugins.files[1].file: Duplicate value: "a.so" (list each file once))"},
     {"reuse", "plugins: {verdictReuse: sometimes}",
      R"(f:3:25: plugins.verdictReuse: Unsupported value: "sometimes" (supported values: "on" (or "auto"), "off", "verify"))"},
+    {"explain_after_of_no_time", "explainAfter: 500ms",
+     R"(f:3:15: explainAfter: Invalid value: "500ms" (from "1s" to "24h"; "0s", or without it, no event says what would make a pod fit))"},
+    {"explain_after_of_days", "explainAfter: 24h0m1s",
+     R"(f:3:15: explainAfter: Invalid value: "24h0m1s" (from "1s" to "24h"; "0s", or without it, no event says what would make a pod fit))"},
+    {"explain_after_of_the_past", "explainAfter: -1m",
+     R"(f:3:15: explainAfter: Invalid value: "-1m0s" (from "1s" to "24h"; "0s", or without it, no event says what would make a pod fit))"},
+    {"explain_after_as_a_number", "explainAfter: 60",
+     R"(f:3:15: explainAfter: is a number (60), but must be a duration such as "15s", "1m30s" or "300ms")"},
     {"strict_about_nothing", "plugins: {strict: true}",
      "f:3:19: plugins.strict: is true, but `files` lists nothing, so that no plugin could load (list the plugin files, "
      "or "
@@ -291,6 +299,15 @@ TEST(Load, TakesABerthConfigurationAlone) {
   EXPECT_EQ(loaded.raw.profiles.size(), 1u);
   ASSERT_EQ(loaded.raw.values.plugins.files.size(), 1u);
   EXPECT_EQ(loaded.raw.values.plugins.files[0].sha256, std::string(64, 'a'));
+}
+
+TEST(Load, EventsSayWhatWouldMakeAPodFitOnlyWhereThatIsAskedFor) {
+  EXPECT_EQ(load_text(berth_configuration("{}")).raw.values.explain_after_ns, 0);
+  for (const auto& [text, ns] : {std::pair{"0s", 0L}, {"1s", 1'000'000'000L}, {"24h", 86'400'000'000'000L}}) {
+    const Loaded loaded = load_text(berth_configuration(std::string("explainAfter: ") + text));
+    EXPECT_EQ(loaded.problems, "");
+    EXPECT_EQ(loaded.raw.values.explain_after_ns, ns) << text;
+  }
 }
 
 TEST(Load, TakesJson) {
