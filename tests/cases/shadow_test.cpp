@@ -4,10 +4,14 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <optional>
+#include <stdexcept>
 
 #include "app/shadow/shadow.hpp"
 #include "app/simulate/simulation.hpp"
+#include "binding/executor.hpp"
+#include "binding/timers.hpp"
 #include "cases/put_json.hpp"
+#include "cluster/accepting_writer.hpp"
 #include "config/resolve.hpp"
 #include "ingest/ingest.hpp"
 #include "text/parse.hpp"
@@ -167,6 +171,50 @@ TEST_F(ShadowTest, APodThatFitsNowhereHereIsADifferenceWithItsReason) {
   ASSERT_EQ(report.differences.size(), 1U);
   EXPECT_EQ(report.differences[0].node_here, "");
   EXPECT_EQ(report.differences[0].why, "NodeResourcesFit: Insufficient cpu");
+}
+
+/// Nominations that cannot always be had.
+class FailingNominations final : public queue::Nominations {
+ public:
+  bool has_nominations() const override {
+    if (fail) throw std::runtime_error("no memory for nominations");
+    return false;
+  }
+  std::vector<queue::NominatedPod> nominations() const override { return {}; }
+  void remove_nomination(const model::Pod&) override {}
+
+  bool fail = false;
+};
+
+TEST_F(ShadowTest, AComparisonThatThrowsIsCountedAndTheRunGoesOn) {
+  FailingNominations nominations;
+  cluster::AcceptingWriter writer;
+  binding::InlineExecutor executor;
+  binding::Timers timers(clock());
+  scheduler::SchedulerParts parts{
+      symbols_, configuration_, plugins_.sources(), writer, [](const model::Pod&) { return model::PodPtr(); }, executor,
+      timers,   clock()};
+  parts.nominations = &nominations;
+  const auto failing = scheduler::Scheduler::make(std::move(parts)).value();
+  ingest::Ingest ingest(failing->intake());
+  shadow_.emplace(ingest, *failing, configuration_, clock());
+  shadow_->node_added(node("a", 4));
+  shadow_->synced();
+
+  nominations.fail = true;
+  binds("unlucky", 1, "a");
+  EXPECT_EQ(shadow_->report().failed, 1U);
+  EXPECT_EQ(shadow_->report().compared() + shadow_->report().waiting, 0U);
+  EXPECT_TRUE(failing->intake().cache.find_pod("uid-unlucky").has_value()) << "the change is passed on";
+  EXPECT_NE(shadow_json(shadow_->report()).find("\"failed\":1"), std::string::npos);
+  EXPECT_NE(shadow_text(shadow_->report()).find("1 comparison failed"), std::string::npos);
+
+  nominations.fail = false;
+  binds("next", 1, "a");
+  EXPECT_EQ(shadow_->report().count(ShadowResult::same), 1U);
+  EXPECT_EQ(shadow_->report().failed, 1U);
+  EXPECT_TRUE(failing->intake().cache.find_pod("uid-next").has_value());
+  shadow_.emplace(*ingest_, scheduler(), configuration_, clock());  // before what it stood on goes
 }
 
 }  // namespace

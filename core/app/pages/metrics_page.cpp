@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "app/pages/shadow_metrics.hpp"
 #include "app/pages/table_metrics.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "base/guarded.hpp"
@@ -197,33 +198,6 @@ void add_recorder(MetricPage& page, const recording::Recorder* recorder) {
   page.add_one(MetricKind::counter, "berth_recorder_write_failures_total",
                "How often the recorder could not write, as on a full disk. It is tried again every ten seconds.",
                static_cast<double>(counts.write_failures));
-}
-
-void add_shadow(MetricPage& page, const ShadowReport& shadow) {
-  std::vector<MetricSample> decisions;
-  for (std::size_t i = 0; i < k_shadow_results; ++i)
-    decisions.push_back(
-        {{{"result", std::string(name_of(static_cast<ShadowResult>(i)))}}, static_cast<double>(shadow.results[i])});
-  page.add(
-      MetricKind::counter, "berth_shadow_decisions_total",
-      "Decisions of the scheduler in charge, by how they compare with those made here: the same node, a tie, a race, "
-      "a sample, a node that a policy rejects here, or a node of a lower score without an explanation.",
-      std::move(decisions));
-  page.add_one(
-      MetricKind::gauge, "berth_shadow_waiting_differences",
-      "Differences whose cause is not known yet: they are judged with changes of pods and nodes from two seconds on.",
-      static_cast<double>(shadow.waiting));
-  page.add_one(MetricKind::counter, "berth_shadow_pods_not_seen_before_total",
-               "Pods that had a node when they were seen first, so that nothing is said about them.",
-               static_cast<double>(shadow.not_seen_before));
-  page.add_one(MetricKind::counter, "berth_shadow_pods_without_node_total",
-               "Pods that the scheduler in charge bound, and that would have no node here.",
-               static_cast<double>(shadow.without_node));
-  page.add_one(MetricKind::counter, "berth_shadow_score_lost_total",
-               "By how much the best nodes here are better than those that were taken, in weighted points.",
-               static_cast<double>(shadow.score_lost));
-  page.add_one(MetricKind::counter, "berth_shadow_decision_seconds_total", "What decisions took here.",
-               static_cast<double>(shadow.decision_ns) * 1e-9);
 }
 
 void add_own(MetricPage& page, const LivePagesParts& parts) {

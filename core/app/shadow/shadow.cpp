@@ -238,6 +238,8 @@ void Shadow::guarded(std::string_view step_name, Step&& step) {
     step();
   } catch (const std::exception& e) {
     observe::error("Failed to compare a decision of the scheduler in charge", {{"err", e.what()}, {"step", step_name}});
+    const Lock lock(mutex_);
+    ++report_.failed;
   }
 }
 

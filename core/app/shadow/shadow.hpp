@@ -30,7 +30,7 @@ namespace berth::app {
 ///           changes come within k_window, the oldest are forgotten, and a race may be called unexplained.
 /// Threads:  as ClusterSink; report() any. Sink, scheduler, configuration and clock outlive it.
 /// Failure:  a decision that fails is a node that no policy here accepts, with its message. What throws is logged, and
-///           that decision is in no count; the sink hears of the change all the same.
+///           that decision is counted as failed; the sink hears of the change all the same.
 class Shadow final : public cluster::ClusterSink {
  public:
   static constexpr std::int64_t k_window_ns = 2'000'000'000;

@@ -58,6 +58,8 @@ std::string shadow_text(const ShadowReport& shadow) {
   if (shadow.not_seen_before != 0)
     out += fmt::format("  {} pod{} had a node when seen first: not compared\n", shadow.not_seen_before,
                        report::plural(shadow.not_seen_before));
+  if (shadow.failed != 0)
+    out += fmt::format("  {} comparison{} failed, as the log says\n", shadow.failed, report::plural(shadow.failed));
   out += fmt::format(
       "\nA decision took {:.0f} us here. The nodes of races, samples and differences have {} points less "
       "here than the best\nnodes; {} pod{} would have no node.\n",
@@ -93,6 +95,7 @@ std::string shadow_json(const ShadowReport& shadow) {
   out.end_object();
   count("waiting", shadow.waiting);
   count("notSeenBefore", shadow.not_seen_before);
+  count("failed", shadow.failed);
   count("withoutNode", shadow.without_node);
   count("scoreLost", shadow.score_lost);
   out.key("decisionMicroseconds").raw(fmt::format("{:.1f}", mean_us(shadow)));
