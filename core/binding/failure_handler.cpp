@@ -33,16 +33,21 @@ std::string event_note(std::string_view message) {
 }
 
 FailureHandler::FailureHandler(queue::SchedulingQueue& queue, queue::PodLookup lookup, cluster::ClusterWriter& writer,
-                               const SymbolTable& symbols, AttemptObserver& attempts)
-    : queue_(queue), lookup_(std::move(lookup)), writer_(writer), symbols_(symbols), attempts_(attempts) {}
+                               const SymbolTable& symbols, AttemptObserver& attempts, ExplainedEvents* explained)
+    : queue_(queue),
+      lookup_(std::move(lookup)),
+      writer_(writer),
+      symbols_(symbols),
+      attempts_(attempts),
+      explained_(explained) {}
 
 void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::string_view profile) {
   if (silent_) return queue_.done(std::move(ticket));
   model::PodPtr pod = ticket.pod();
-  const std::int64_t now_ns = queue_.now_ns();
+  const std::int64_t now_ns = queue_.now_ns(), waited_ns = now_ns - ticket.first_attempt_ns();
   attempts_.attempt_ended({profile,
                            framework::rejects(failure.code) ? AttemptResult::unschedulable : AttemptResult::error,
-                           ticket.attempts(), now_ns - ticket.first_attempt_ns(), now_ns - failure.began_ns});
+                           ticket.attempts(), waited_ns, now_ns - failure.began_ns});
   log(*pod, failure);
   // 1. Back into the queue, unless the cluster says that there is nothing left to schedule.
   const model::PodPtr known = lookup_(*pod);
@@ -50,7 +55,8 @@ void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::s
     queue_.done(std::move(ticket));
     return;
   }
-  if (known == nullptr || known->node_name != k_no_symbol) {
+  const bool waits = known != nullptr && known->node_name == k_no_symbol;
+  if (!waits) {
     queue_.done(std::move(ticket));
   } else {
     pod = known;
@@ -62,8 +68,13 @@ void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::s
   const Symbol nominated = queue_.nominate(pod, failure.nomination);
   if (failure.code == framework::Code::skip) return;
   const auto& told = pod->conditions;
-  if (!failure.says_once || std::find(told.begin(), told.end(), condition_of(failure)) == told.end())
-    emit(*pod, failure.message, profile);
+  if (!failure.says_once || std::find(told.begin(), told.end(), condition_of(failure)) == told.end()) {
+    std::string note = event_note(failure.message);
+    if (explained_ != nullptr && waits && framework::rejects(failure.code))
+      emit(*pod, explained_->note(pod, std::move(note), waited_ns), profile);
+    else
+      emit(*pod, {std::move(note)}, profile);
+  }
   patch(pod, failure, nominated);
 }
 
@@ -85,16 +96,17 @@ void FailureHandler::skip_deleting(queue::Ticket ticket, std::string_view profil
   const model::PodPtr pod = ticket.pod();
   observe::V(3).info("Skip schedule deleting pod", {{"pod", *pod}});
   queue_.done(std::move(ticket));
-  emit(*pod, fmt::format("skip schedule deleting pod: {}/{}", pod->ns, pod->name), profile);
+  emit(*pod, {event_note(fmt::format("skip schedule deleting pod: {}/{}", pod->ns, pod->name))}, profile);
 }
 
-void FailureHandler::emit(const model::Pod& pod, std::string_view message, std::string_view profile) {
+void FailureHandler::emit(const model::Pod& pod, ExplainedEvents::Note note, std::string_view profile) {
   cluster::EventRecord event;
   event.warning = true;
   event.regarding = cluster::PodRef::of(pod);
   event.reason = "FailedScheduling";
   event.action = "Scheduling";
-  event.note = event_note(message);
+  event.note = std::move(note.text);
+  event.is_explained = note.is_explained;
   event.controller = profile;
   writer_.record_event(event, [](const Status&) {});
 }

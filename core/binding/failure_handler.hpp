@@ -6,6 +6,7 @@
 
 #include "base/symbols.hpp"
 #include "binding/attempt_observer.hpp"
+#include "binding/explained_events.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "framework/verdict.hpp"
 #include "queue/scheduling_queue.hpp"
@@ -41,8 +42,9 @@ std::string event_note(std::string_view message);
 ///           stays as it is in the event.
 class FailureHandler {
  public:
+  /// `explained`: adds what would make a pod fit to events of pods that wait for long; null: no event says that.
   FailureHandler(queue::SchedulingQueue& queue, queue::PodLookup lookup, cluster::ClusterWriter& writer,
-                 const SymbolTable& symbols, AttemptObserver& attempts);
+                 const SymbolTable& symbols, AttemptObserver& attempts, ExplainedEvents* explained = nullptr);
 
   void handle(queue::Ticket ticket, const Failure& failure, std::string_view profile);
 
@@ -55,7 +57,7 @@ class FailureHandler {
  private:
   static model::PodCondition condition_of(const Failure& failure);
   static void log(const model::Pod& pod, const Failure& failure);
-  void emit(const model::Pod& pod, std::string_view message, std::string_view profile);
+  void emit(const model::Pod& pod, ExplainedEvents::Note note, std::string_view profile);
   /// `nominated`: the node that the pod was nominated before.
   void patch(const model::PodPtr& pod, const Failure& failure, Symbol nominated);
 
@@ -64,6 +66,7 @@ class FailureHandler {
   cluster::ClusterWriter& writer_;
   const SymbolTable& symbols_;
   AttemptObserver& attempts_;
+  ExplainedEvents* const explained_;
   std::atomic<bool> silent_{false};
 };
 

@@ -81,6 +81,7 @@ struct EventRecord {
   std::string note = {};        // at most 1024 bytes; the caller has cut it
   std::string controller = {};  // reportingController: the profile's name
   std::optional<PodRef> related = {};
+  bool is_explained = false;  // the note has a second line: what would make the pod fit
 };
 
 /// Everything berth changes in the cluster.

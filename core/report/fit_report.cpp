@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "base/utf8.hpp"
 #include "report/text_table.hpp"
 
 namespace berth::report {
@@ -20,6 +21,27 @@ std::string node_text(const NodeFit& fit) {
     out += (out.empty() ? "" : change.text.empty() ? "" : "\n    and ") + terminal_text(change.text);
   if (!fit.left.empty()) out += (out.empty() ? "" : "\n    ") + ("still in the way: " + terminal_text(fit.left));
   return out;
+}
+
+/// As an option is called where pods of that namespace may be named.
+std::string line_text(const FitOption& option, std::string_view ns) {
+  if (option.kind != "removePod" || option.change.starts_with(fmt::format("{{\"pod\":\"{}/", ns)))
+    return terminal_text(option.text);
+  return "without a pod of lower priority" +
+         (option.on_nodes.empty() ? "" : " on " + terminal_text(option.on_nodes.front()));
+}
+
+/// What a fit without single options says.
+std::string line_without_options(const FitReport& fit, std::string_view ns) {
+  if (fit.fits_now != 0) return fmt::format("It fits on {} node{} as it is.", fit.fits_now, plural(fit.fits_now));
+  if (fit.together) {
+    std::string changes;
+    for (const FitOption& change : fit.together->changes)
+      if (!change.text.empty()) changes += (changes.empty() ? " " : " and ") + line_text(change, ns);
+    return "It would fit on " + terminal_text(fit.together->node) + changes + '.';
+  }
+  return "No change of the pod would make it fit" +
+         (fit.left.empty() ? std::string(".") : ": with every one, " + terminal_text(fit.left) + '.');
 }
 
 void write_option(JsonWriter& json, const FitOption& option) {
@@ -89,6 +111,25 @@ std::string fit_text(const FitReport& fit) {
   }
   out += table.render(2);
   return out + limit;
+}
+
+std::string fit_line(const FitReport& fit, std::string_view ns, std::size_t bytes_max) {
+  if (fit.fits_now != 0 || fit.options.empty()) {
+    if (!fit.is_complete && !fit.together && fit.fits_now == 0) return {};  // that much is not known
+    return excerpt(line_without_options(fit, ns), bytes_max);
+  }
+  std::string out = "It would fit";
+  for (std::size_t i = 0; i < fit.options.size(); ++i) {
+    const FitOption& option = fit.options[i];
+    const std::string next =
+        fmt::format("{}{} ({} node{})", i == 0 ? " " : "; ", line_text(option, ns), option.nodes, plural(option.nodes));
+    const std::string rest = fmt::format("; {} more", fit.options.size() - i);
+    const bool is_last = i + 1 == fit.options.size();
+    if (i != 0 && out.size() + next.size() + (is_last ? 1 : rest.size() + 1) > bytes_max)
+      return excerpt(out + rest + '.', bytes_max);
+    out += next;
+  }
+  return excerpt(out + '.', bytes_max);
 }
 
 void write_fit(JsonWriter& json, const FitReport& fit) {

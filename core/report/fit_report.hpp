@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/json_writer.hpp"
@@ -54,6 +55,9 @@ struct FitReport {
 };
 
 std::string fit_text(const FitReport& fit);
+/// The same in one line for an event in that namespace, of `bytes_max` at most (64 or more), with as many options as there is room for. Who
+/// reads the events of a namespace need not know of pods elsewhere: those are not named.
+std::string fit_line(const FitReport& fit, std::string_view ns, std::size_t bytes_max);
 /// The member "fit" of an object that is open: fitsNow, options[], together, left, whyNot (left out when there are none), asked, complete.
 void write_fit(JsonWriter& json, const FitReport& fit);
 

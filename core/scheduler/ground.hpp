@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "binding/evictions.hpp"
 #include "binding/executor.hpp"
+#include "binding/explained_events.hpp"
 #include "binding/timers.hpp"
 #include "binding/waiting_pods.hpp"
 #include "cache/cluster_cache.hpp"
@@ -80,8 +81,9 @@ struct SchedulerParts {
   std::int64_t plan_limit_ns = cycle::k_plan_limit_ns;  // how long a plan for a pod group may take
   /// Only a pod's own scheduling gates hold it back: all others are tried, whatever pre-enqueue plugins say.
   bool opens_gates = false;
-  recording::Recorder* recorder = nullptr;  // gets decisions and what they depend on; null: nothing is recorded
-  bool traps_unasked_fields = false;        // as FrameworkParts; for checks, not for a scheduler that serves
+  recording::Recorder* recorder = nullptr;        // gets decisions and what they depend on; null: nothing is recorded
+  binding::ExplainedEvents* explained = nullptr;  // as FailureHandler
+  bool traps_unasked_fields = false;              // as FrameworkParts; for checks, not for a scheduler that serves
 };
 
 /// What plugins stand on, and what they reach: all of a scheduler that is there before them.

@@ -98,7 +98,7 @@ Scheduler::Scheduler(std::unique_ptr<Ground> ground, std::unique_ptr<framework::
                 deciding_.assert_held();
                 report(input, pod);
               }}),
-      failures_(queue_, parts_.lookup, parts_.writer, parts_.symbols, ground_->recorded),
+      failures_(queue_, parts_.lookup, parts_.writer, parts_.symbols, ground_->recorded, parts_.explained),
       binder_({parts_.configuration.features.nominates_before_slow_bindings, parts_.bindings_in_flight_max},
               {parts_.executor, ground_->waiting, failures_, queue_, parts_.writer, parts_.symbols, ground_->recorded,
                keep_bound(), parts_.gate, ground_->bind_lookups, extender_bindings(parts_), parts_.watch}),

@@ -167,6 +167,57 @@ TEST_F(Explain, TheCertificateOfTheSchedulerIsVerifiedUnlessToldOtherwise) {
   EXPECT_NE(plain.text.find("https"), std::string::npos) << plain.text;
 }
 
+std::string note_of(const json::value& event) { return text_at(event, "/note"); }
+
+TEST_F(Explain, AnEventOfAPodThatWaitsLongSaysWhatWouldMakeItFit) {
+  make_cluster();
+  const std::string config = directory.write("berth.yaml",
+                                             "apiVersion: config.berth.dev/v1alpha1\n"
+                                             "kind: BerthConfiguration\n"
+                                             "explainAfter: 1s\n");
+  port_ = free_port();
+  auto berth = start({"--config", config, "--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port_),
+                      "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig});
+  const auto events = [&] {
+    std::vector<json::value> out;
+    for (const auto& event :
+         server.store().list(*server.store().find("events.k8s.io", "v1", "events"), "", "", 0).objects)
+      if (json::value one = json::parse(event->text); text_at(one, "/regarding/name") == "huge")
+        out.push_back(std::move(one));
+    return out;
+  };
+  const auto message = [&] { return text_at(stored("huge"), "/status/conditions/0/message"); };
+  ASSERT_TRUE(wait([&] { return !events().empty() && !message().empty(); })) << berth->log();
+  EXPECT_EQ(note_of(events().front()), message()) << "it had not waited yet";
+  const auto found = [&] {
+    return metrics().find("berth_explained_events_searches_total{result=\"found\"} 1") != std::string::npos;
+  };
+  ASSERT_TRUE(wait(found)) << berth->log();
+  EXPECT_EQ(events().size(), 1U) << "there is no event for its sake";
+  // Another attempt has another event: the node has room, and is kept for others.
+  server.create(
+      R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"large-2"},"spec":{"taints":[{"key":"dedicated",)"
+      R"("value":"db","effect":"NoSchedule"}]},"status":{"allocatable":{"cpu":"64","memory":"64Gi","pods":"110"}}})");
+  ASSERT_TRUE(wait([&] {
+    const auto all = events();
+    return std::any_of(all.begin(), all.end(),
+                       [](const auto& one) { return note_of(one).find('\n') != std::string::npos; });
+  })) << berth->log();
+  for (const json::value& event : events()) {
+    const std::string note = note_of(event);
+    const std::size_t line = note.find('\n');
+    if (line == std::string::npos) continue;
+    EXPECT_TRUE(note.starts_with("0/5 nodes are available: ")) << note;
+    EXPECT_EQ(
+        note.substr(line + 1),
+        "It would fit with 4 instead of 32 cpu (3 nodes); with a toleration of dedicated=gpu:NoSchedule (1 node).")
+        << "as of the search before";
+  }
+  EXPECT_EQ(message().find('\n'), std::string::npos) << "a condition has no line";
+  berth->signal(SIGTERM);
+  EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)).value_or(-1), 0) << berth->log();
+}
+
 TEST_F(Explain, AServerThatRefusesIsNamedWithItsWords) {
   std::ofstream(kubeconfig + "-bad") << [&] {
     std::string text = server.kubeconfig();

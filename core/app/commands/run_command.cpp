@@ -31,6 +31,7 @@
 #include "app/plugins/plugin_library.hpp"
 #include "app/recording/description.hpp"
 #include "app/recording/recorder_directory.hpp"
+#include "app/simulate/fit_lines.hpp"
 #include "base/clock.hpp"
 #include "base/guarded.hpp"
 #include "base/product.hpp"
@@ -372,6 +373,12 @@ bool LiveRun::make_host(net::IoThreads& io) {
   host.leftover_age_ns = flags_.leftover_age_ns;
   host.on_call = requests_.listener();
   host.plugin_call_limit_ns = flags_.plugin_call_limit_ns;
+  host.explain_after_ns = configuration_.explain_after_ns;
+  if (host.explain_after_ns != 0)
+    host.fit_line = [lines = FitLines(symbols_, configuration_, plugins_, clock_)](
+                        const auto& cache, const auto& reader, const auto& pod, const auto& goes_on) {
+      return lines.line(cache, reader, pod, goes_on);
+    };
   if (!recorder_directory_.empty()) {
     recording::RecorderOptions& recorder = host.recorder.emplace();
     recorder.directory = recorder_directory_;

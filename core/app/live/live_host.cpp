@@ -9,6 +9,7 @@
 #include "base/guarded.hpp"
 #include "cluster/accepting_writer.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
+#include "observe/fatal_signal.hpp"
 #include "observe/heap.hpp"
 #include "observe/log.hpp"
 #include "observe/log_writer.hpp"
@@ -180,6 +181,7 @@ LiveHost::Base::Base(SymbolTable& symbols_given, const config::ClientConnection&
   if (options.shadow) dry_writer = std::make_unique<cluster::AcceptingWriter>();
   if (options.recorder) start_recorder();
   if (recorder) recorded_writer = std::make_unique<RecordedWriter>(direct_writer(), *recorder);
+  if (options.explain_after_ns != 0 && !options.dry_run && !options.shadow) explain_events();
 }
 
 cluster::ClusterWriter& LiveHost::Base::direct_writer() noexcept {
@@ -196,6 +198,18 @@ model::PodPtr LiveHost::Base::find_pod(std::string_view ns, std::string_view nam
   model::PodPtr found;
   whole.with([&](const Whole& now) { found = now.reader.find_pod(ns, name); });
   return found;
+}
+
+void LiveHost::Base::explain_events() {
+  explained = std::make_unique<binding::ExplainedEvents>(
+      options.explain_after_ns,
+      [this](const model::PodPtr& pod, const binding::GoesOn& goes_on) {
+        std::string line;
+        whole.with(
+            [&](const Whole& now) { line = options.fit_line(now.scheduler.views().cache, now.reader, pod, goes_on); });
+        return line;
+      },
+      [this](const model::Pod& pod) { return find_pod(pod.ns, pod.name); }, clock);
 }
 
 void LiveHost::Base::start_recorder() {
@@ -246,6 +260,7 @@ Result<std::unique_ptr<LiveHost>, text::Diagnostics> LiveHost::make(
   parts.hint_patience_ns = k_hint_patience_ns;
   parts.gate = base->gate.get();
   parts.recorder = base->recorder.get();
+  parts.explained = base->explained.get();
   parts.bindings_in_flight_max =
       bindings_in_flight_max(client_options(configuration.client_connection, base->options, 1000));
   auto scheduler = scheduler::Scheduler::make(std::move(parts));
@@ -276,7 +291,13 @@ LiveHost::LiveHost(const config::Configuration& configuration, std::shared_ptr<n
       is_whole_(base_->whole, {*scheduler_, reader_}),
       timers_thread_(
           [this] { net::IoThreads::run_guarded("the timers", [this] { base_->timers.run_until_stopped(); }); }),
-      call_watch_([this] { net::IoThreads::run_guarded("the watch of plugin calls", [this] { watch_calls(); }); }) {}
+      call_watch_([this] { net::IoThreads::run_guarded("the watch of plugin calls", [this] { watch_calls(); }); }) {
+  if (base_->explained)
+    explaining_ = std::thread([this] {
+      const observe::SignalStack signal_stack;  // plugins run here
+      net::IoThreads::run_guarded("the explanation of events", [this] { base_->explained->run(); });
+    });
+}
 
 ingest::IngestParts LiveHost::intake() {
   ingest::IngestParts parts = scheduler_->intake();
@@ -346,7 +367,8 @@ LiveViews LiveHost::views() {
           [this] { return plugin_calls_return(); },
           [this] { return base_->cycle_clock.age_ns(); },
           [this] { return base_->pool->counts(); },
-          [this] { return shadow_ ? std::optional(shadow_->report()) : std::nullopt; }};
+          [this] { return shadow_ ? std::optional(shadow_->report()) : std::nullopt; },
+          base_->explained.get()};
 }
 
 Status LiveHost::may_go_on(std::int64_t cycle_limit_ns) const {
@@ -403,6 +425,10 @@ void LiveHost::watch_calls() {
 
 LiveHost::~LiveHost() {
   stop_scheduling();
+  if (explaining_.joinable()) {
+    base_->explained->stop();
+    explaining_.join();
+  }
   reader_.stop();
   stop_writing();
   if (extenders_) extenders_->all().stop();
@@ -442,6 +468,7 @@ void LiveHost::stop_scheduling() {
   stopping_ = true;
   if (extenders_) extenders_->all().cancel();
   scheduler_->stop_deciding();
+  if (base_->explained) base_->explained->stop();
 }
 
 bool LiveHost::drain(std::chrono::milliseconds limit) { return scheduler_->drain(limit); }

@@ -17,6 +17,7 @@
 #include "base/clock.hpp"
 #include "base/guarded.hpp"
 #include "base/late.hpp"
+#include "binding/explained_events.hpp"
 #include "binding/thread_pool.hpp"
 #include "binding/timers.hpp"
 #include "cluster/kube/lease/reign.hpp"
@@ -49,6 +50,12 @@ struct LiveHostOptions {
   /// Where decisions are recorded, and what the recording says of this process; absent: nothing is. When it cannot be
   /// written, that is logged and everything goes on without it.
   std::optional<recording::RecorderOptions> recorder = {};
+  /// Events of pods that have been pending for so long say what would make them fit. 0: none does.
+  std::int64_t explain_after_ns = 0;
+  /// Finds that out, as binding::FitLine; on a thread of its own. Requires: not empty with explain_after_ns.
+  std::function<std::string(const cache::ClusterCache& cache, const cluster::kube::KubeReader& reader,
+                            const model::PodPtr& pod, const binding::GoesOn& goes_on)>
+      fit_line = {};
 };
 
 /// The whole scheduler against an API server, on the system's clock.
@@ -109,6 +116,7 @@ class LiveHost {
     cluster::ClusterWriter& writer() noexcept;
     model::PodPtr find_pod(std::string_view ns, std::string_view name) const;
     void start_recorder();
+    void explain_events();
 
     SymbolTable& symbols;
     const Clock& clock;
@@ -123,8 +131,9 @@ class LiveHost {
     std::unique_ptr<recording::Recorder> recorder;  // null: nothing is recorded; outlives all answers to writes
     std::shared_ptr<cluster::BindingGate> gate;
     cluster::kube::KubeWriter kube_writer;
-    std::unique_ptr<cluster::ClusterWriter> dry_writer;  // null: what is written goes to the API server
-    std::unique_ptr<RecordedWriter> recorded_writer;     // with a recorder
+    std::unique_ptr<cluster::ClusterWriter> dry_writer;   // null: what is written goes to the API server
+    std::unique_ptr<RecordedWriter> recorded_writer;      // with a recorder
+    std::unique_ptr<binding::ExplainedEvents> explained;  // null: events do not say what would make pods fit
   };
   LiveHost(const config::Configuration& configuration, std::shared_ptr<net::Endpoint> endpoint,
            std::unique_ptr<Base> base, std::unique_ptr<extender::ConfiguredExtenders> extenders,
@@ -152,7 +161,7 @@ class LiveHost {
   Mutex watch_mutex_;
   ConditionVariable watch_ends_;
   bool watch_over_ GUARDED_BY(watch_mutex_) = false;
-  std::thread timers_thread_, call_watch_;
+  std::thread timers_thread_, call_watch_, explaining_;
 };
 
 }  // namespace berth::app

@@ -8,6 +8,7 @@
 #include "app/shadow/shadow_report.hpp"
 #include "base/symbols.hpp"
 #include "binding/binding_view.hpp"
+#include "binding/explained_events.hpp"
 #include "binding/thread_pool.hpp"
 #include "cache/cluster_cache.hpp"
 #include "cluster/binding_gate.hpp"
@@ -55,6 +56,7 @@ struct LiveViews {
   std::function<std::int64_t()> cycle_age_ns;                    // 0: between cycles
   std::function<binding::ThreadPool::Counts()> binding_threads;
   std::function<std::optional<ShadowReport>()> shadow = {};  // absent: this scheduler is none
+  const binding::ExplainedEvents* explained = nullptr;       // null: events do not say what would make pods fit
 };
 
 }  // namespace berth::app

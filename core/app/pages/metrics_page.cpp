@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "app/pages/explained_metrics.hpp"
 #include "app/pages/shadow_metrics.hpp"
 #include "app/pages/table_metrics.hpp"
 #include "app/plugins/plugin_library.hpp"
@@ -450,6 +451,7 @@ MetricPage metrics_page(const LivePagesParts& parts, ShownGauges& shown) {
   live.hints.add_to(page, live.framework.names());
   add_attempts(page, parts);
   add_own(page, parts);
+  add_explained(page, live);
   add_election(page, parts);
   add_process(page, parts);
   if (parts.add_metrics) parts.add_metrics(page);

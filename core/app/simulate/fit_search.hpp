@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/simulate/pod_changes.hpp"
@@ -29,7 +30,9 @@ class FitSearch {
     cache::Snapshot& snapshot;  // of that cache
     SymbolTable& symbols;
   };
-  explicit FitSearch(Parts parts, std::size_t questions_max = 512) : parts_(parts), questions_max_(questions_max) {}
+  /// `goes_on`: looked at before each judgement; once it says no, the search is over, and not complete. Empty: always.
+  explicit FitSearch(Parts parts, std::size_t questions_max = 512, std::function<bool()> goes_on = {})
+      : parts_(parts), questions_max_(questions_max), goes_on_(std::move(goes_on)) {}
 
   /// `why_not`: a node that is asked about by itself; empty: none is. An unknown one is an Error.
   Result<report::FitReport> search(const model::PodPtr& pod, std::string_view why_not = {});
@@ -47,7 +50,7 @@ class FitSearch {
 
   cycle::Explanation explain(const model::PodPtr& pod);
   Places places(const model::PodPtr& pod);
-  bool may_ask() const noexcept { return asked_ < questions_max_; }
+  bool may_ask() const { return asked_ < questions_max_ && (!goes_on_ || goes_on_()); }
   /// Adds the change when the pod fits somewhere with it.
   bool try_change(const PodChange& change);
   void add(const PodChange& change, const Places& where);
@@ -71,6 +74,7 @@ class FitSearch {
 
   const Parts parts_;
   const std::size_t questions_max_;
+  const std::function<bool()> goes_on_;
   std::size_t asked_ = 0;
   std::vector<report::FitOption> options_;
 };

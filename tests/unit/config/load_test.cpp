@@ -303,7 +303,8 @@ TEST(Load, TakesABerthConfigurationAlone) {
 
 TEST(Load, EventsSayWhatWouldMakeAPodFitOnlyWhereThatIsAskedFor) {
   EXPECT_EQ(load_text(berth_configuration("{}")).raw.values.explain_after_ns, 0);
-  for (const auto& [text, ns] : {std::pair{"0s", 0L}, {"1s", 1'000'000'000L}, {"24h", 86'400'000'000'000L}}) {
+  for (const auto& [text, ns] :
+       {std::pair{"0s", 0L}, std::pair{"1s", 1'000'000'000L}, std::pair{"24h", 86'400'000'000'000L}}) {
     const Loaded loaded = load_text(berth_configuration(std::string("explainAfter: ") + text));
     EXPECT_EQ(loaded.problems, "");
     EXPECT_EQ(loaded.raw.values.explain_after_ns, ns) << text;

@@ -46,8 +46,10 @@ class EventRecorderTest : public testing::Test {
         threads_, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }), clock,
         [](std::string_view, std::string_view) { return model::PodPtr(); }, "host-1", client);
   }
-  Status record(const std::string& pod) {
+  Status record(const std::string& pod, const std::string& note = {}, bool is_explained = false) {
     cluster::EventRecord event;
+    event.note = note;
+    event.is_explained = is_explained;
     event.regarding = {"default", pod, "u"};
     event.reason = "FailedScheduling";
     event.action = "Scheduling";
@@ -63,6 +65,10 @@ class EventRecorderTest : public testing::Test {
     std::vector<std::string> out;
     for (const serving::HttpRequest& ask : asked_) out.push_back(ask.method);
     return out;
+  }
+  std::string note_of(std::size_t index) {
+    const std::lock_guard lock(mutex_);
+    return text_at(json::parse(asked_[index].body), "/note");
   }
   std::string name_of(std::size_t index) {
     const std::lock_guard lock(mutex_);
@@ -100,6 +106,18 @@ TEST_F(EventRecorderTest, ASeriesWhoseEventCameBackMeanwhileIsPatchedAgain) {
   EXPECT_TRUE(record("web-0").ok());
   EXPECT_TRUE(record("web-0").ok());
   EXPECT_EQ(methods(), (std::vector<std::string>{"POST", "PATCH", "POST", "PATCH"}));
+}
+
+// A server refuses another note for an event that is there, and what a series adds to is not told at all.
+TEST_F(EventRecorderTest, WhatWouldMakeAPodFitIsAnEventOfItsOwnAndOneSeries) {
+  serve({{201, ""}});
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(record("web-0", "no").ok());
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(record("web-0", "no\nfits " + std::to_string(i), true).ok());
+  EXPECT_EQ(methods(), (std::vector<std::string>{"POST", "PATCH", "POST", "PATCH"}));
+  EXPECT_EQ(note_of(2), "no\nfits 0");
+  EXPECT_EQ(note_of(3), "");
+  EXPECT_TRUE(record("web-0", "no").ok());
+  EXPECT_EQ(methods().size(), 4U) << "that series goes on";
 }
 
 TEST_F(EventRecorderTest, WhatWasSeenOnceAndLongAgoMakesRoom) {

@@ -38,7 +38,7 @@ std::tm utc(std::int64_t wall_ns) {
 }
 
 struct SeriesKey {
-  bool warning;
+  bool warning, explained;
   std::string action, reason, controller, ns, name, uid, version, related;
   auto operator<=>(const SeriesKey&) const = default;
 };
@@ -320,6 +320,7 @@ void EventRecorder::record(const EventRecord& event, ClusterWriter::Done done) {
   const model::PodPtr pod = state_->find_pod(event.regarding.ns, event.regarding.name);
   const bool same = pod != nullptr && pod->uid == event.regarding.uid;
   const SeriesKey key{event.warning,
+                      event.is_explained,
                       event.action,
                       event.reason,
                       event.controller,

@@ -20,7 +20,8 @@ using FindPod = std::function<model::PodPtr(std::string_view ns, std::string_vie
 ///
 /// The first of a kind is created, the second makes a series of it; further ones are counted here and written when the
 /// series ends or every half an hour. Two events are of a kind when all but note and time is equal, the version of the
-/// pod included.
+/// pod included. What would make a pod fit is no mere note: an API server refuses another note for an event that is there, so
+/// events that say it are a kind of their own.
 ///
 /// Lifetime: I/O threads, clock and what find_pod uses outlive it.
 /// Threads:  any; never waits.
