@@ -30,11 +30,11 @@ namespace {
 /// Connections and watches end when their socket is closed under them; this is how others reach it.
 struct Session {
   explicit Session(asio::any_io_executor on) : executor(on), wake(on) {}
-  asio::any_io_executor executor;  // a strand
-  asio::steady_timer wake;         // of a watch that waits for changes
-  std::function<void()> close;     // on the strand
+  asio::any_io_executor executor;                    // a strand
+  asio::steady_timer wake;                           // of a watch that waits for changes
+  std::function<void()> close;                       // on the strand
   std::atomic<const ApiResource*> watched{nullptr};  // set before the store is read for the first time
-  std::uint64_t number = 0;  // in the order in which they came
+  std::uint64_t number = 0;                          // in the order in which they came
 
   struct Earlier {
     bool operator()(const std::shared_ptr<Session>& a, const std::shared_ptr<Session>& b) const noexcept {
