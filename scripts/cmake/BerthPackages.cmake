@@ -44,7 +44,8 @@ endfunction()
 documents(berth machine)
 documents(berth-plugin-dev sdk-documents)
 # Next to the files that it speaks of, so that its links lead somewhere.
-install(FILES "${PROJECT_SOURCE_DIR}/conf/deploy/README.md" "${PROJECT_SOURCE_DIR}/conf/deploy/THREATS.md"
+install(FILES "${PROJECT_SOURCE_DIR}/conf/deploy/README.md" "${PROJECT_SOURCE_DIR}/conf/deploy/RECORDING.md"
+  "${PROJECT_SOURCE_DIR}/conf/deploy/RUNNING.md" "${PROJECT_SOURCE_DIR}/conf/deploy/THREATS.md"
   "${PROJECT_SOURCE_DIR}/conf/deploy/Dockerfile" "${PROJECT_SOURCE_DIR}/conf/deploy/seccomp.json"
   DESTINATION /usr/share/doc/berth/examples COMPONENT machine EXCLUDE_FROM_ALL)
 install(FILES "${PROJECT_SOURCE_DIR}/SECURITY.md" DESTINATION /usr/share/doc/berth COMPONENT machine EXCLUDE_FROM_ALL)

@@ -79,7 +79,8 @@ def check_places(machine):
     for name in ("usr/bin/berth", "usr/lib/berth/plugins/node_resources_fit.so", "etc/berth/berth.yaml",
                  "lib/systemd/system/berth.service", "usr/share/berth/berth.yaml", "usr/share/man/man1/berth-run.1.gz",
                  "usr/share/bash-completion/completions/berth", "usr/include/berth/plugin.h",
-                 "usr/share/doc/berth/examples/README.md", "usr/share/doc/berth/examples/THREATS.md",
+                 "usr/share/doc/berth/examples/README.md", "usr/share/doc/berth/examples/RECORDING.md",
+                 "usr/share/doc/berth/examples/RUNNING.md", "usr/share/doc/berth/examples/THREATS.md",
                  "usr/share/doc/berth/SECURITY.md"):
         assert (machine.path / name).is_file(), f"/{name} is missing"
     written_by_others = [str(p) for p in machine.path.glob("usr/**/*")

@@ -10,6 +10,9 @@ namespace {
 
 using Scores = std::vector<std::int64_t>;
 
+/// "" of success.
+std::string message_of(const Status& status) { return status.ok() ? std::string() : status.error().message; }
+
 struct ScoreFixture : FrameworkFixture {
   ScoreFixture() {
     plugin.score = [](const berth_node_block_v1& block, std::int64_t* raw, berth_note_v1*) -> berth_code {
@@ -23,7 +26,7 @@ struct ScoreFixture : FrameworkFixture {
     plugin.normalize_kind = kind;
     const PluginInstance& instance = add(plugin);
     const std::vector<cache::Slot> nodes(scores.size());
-    return normalize(begin(make_pod("p")), instance, nodes, scores);
+    return message_of(normalize(begin(make_pod("p")), instance, nodes, scores));
   }
   FakePlugin& plugin = make_plugin("example.com/S");
 };
@@ -81,13 +84,13 @@ TEST(Normalization, FailuresNameThePlugin) {
 TEST(ScoreRange, HasBothEnds) {
   ScoreFixture f;
   const PluginInstance& instance = f.add(f.plugin);
-  EXPECT_EQ(range_error(instance, 0), "");
-  EXPECT_EQ(range_error(instance, 100), "");
-  EXPECT_EQ(range_error(instance, -1),
+  EXPECT_EQ(message_of(check_range(instance, 0)), "");
+  EXPECT_EQ(message_of(check_range(instance, 100)), "");
+  EXPECT_EQ(message_of(check_range(instance, -1)),
             "applying score defaultWeights on Score plugins: plugin \"example.com/S\" returns an invalid score -1, it "
             "should in "
             "the range of [0, 100] after normalizing");
-  EXPECT_NE(range_error(instance, 101), "");
+  EXPECT_NE(message_of(check_range(instance, 101)), "");
 }
 
 TEST(Scoring, WritesRawScoresOrSaysWhyNot) {
@@ -97,12 +100,12 @@ TEST(Scoring, WritesRawScoresOrSaysWhyNot) {
   const std::uint64_t candidates = 0b111;
   std::array<std::int64_t, 64> raw{};
   CycleContext& context = f.begin(f.make_pod("p"));
-  EXPECT_EQ(run_score(context, blocks, blocks.contiguous(0, 3), instance, &candidates, raw.data()), "");
+  EXPECT_EQ(message_of(run_score(context, blocks, blocks.contiguous(0, 3), instance, &candidates, raw.data())), "");
   EXPECT_EQ(raw[2], 20);
   f.plugin.score = [](const berth_node_block_v1&, std::int64_t*, berth_note_v1*) -> berth_code {
     throw std::runtime_error("no luck");
   };
-  EXPECT_EQ(run_score(context, blocks, blocks.contiguous(0, 3), instance, &candidates, raw.data()),
+  EXPECT_EQ(message_of(run_score(context, blocks, blocks.contiguous(0, 3), instance, &candidates, raw.data())),
             "running Score plugins: plugin \"example.com/S\" failed with: no luck");
 }
 
@@ -121,11 +124,11 @@ TEST(Scoring, TellsOfWritesPastTheEndWherePluginsAreChecked) {
   NodeBlocks blocks(f.snapshot);
   const std::uint64_t candidates = 0b111;
   std::vector<std::int64_t> raw(3);
-  EXPECT_EQ(run_score(context, blocks, blocks.contiguous(0, 3), instance, &candidates, raw.data()), "");
+  EXPECT_EQ(message_of(run_score(context, blocks, blocks.contiguous(0, 3), instance, &candidates, raw.data())), "");
   EXPECT_EQ(raw, (Scores{0, 10, 20}));
   beyond = 64;
   EXPECT_EQ(
-      run_score(context, blocks, blocks.contiguous(0, 3), instance, &candidates, raw.data()),
+      message_of(run_score(context, blocks, blocks.contiguous(0, 3), instance, &candidates, raw.data())),
       "running Score plugins: plugin \"example.com/S\" failed with: it wrote past the end of its scores, which have 3 "
       "rows");
 }
