@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t k_no_place = static_cast<std::size_t>(-1);
 }
 
-Explanation Explainer::explain(const model::PodPtr& pod, bool with_details, bool with_nominated) {
+Explanation Explainer::explain(const model::PodPtr& pod, ExplainWith with) {
   Explanation explanation;
   const std::size_t profile = cycle_.framework_.index_of(pod->scheduler_name);
   if (profile == std::string::npos) {
@@ -40,9 +40,9 @@ Explanation Explainer::explain(const model::PodPtr& pod, bool with_details, bool
   Diagnosis diagnosis;
   std::vector<framework::NodeVerdict> verdicts;
   std::vector<framework::NodeDetail> details;
-  const Nominated nominated = with_nominated ? cycle_.nominated_to_others(*pod, nullptr) : Nominated();
+  const Nominated nominated = with.nominated ? cycle_.nominated_to_others(*pod, nullptr) : Nominated();
   cycle_.filter_pass_.diagnose(*context, cycle_.candidates_.data(), nominated, diagnosis, &verdicts,
-                               with_details ? &details : nullptr);
+                               with.details ? &details : nullptr);
   std::vector<cache::Slot> feasible;
   std::vector<std::size_t> place_of(cycle_.snapshot_.slot_count(), k_no_place);
   for (const cache::Slot slot : cycle_.snapshot_.order()) {

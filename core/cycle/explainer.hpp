@@ -29,6 +29,12 @@ struct NodeExplanation {
   std::vector<std::pair<std::string, std::int64_t>> scores;  // feasible: weight * score per plugin
   std::vector<ExplanationDetail> details = {};               // rejected: when they were asked for
 };
+/// What an explanation has beyond verdicts, reasons and scores.
+struct ExplainWith {
+  bool details = false;    // filters are asked for more than reasons, which may cost them far more time
+  bool nominated = false;  // nodes are judged as in a decision, with the pods that are nominated to them and go first
+};
+
 /// Every node judged, without sampling or early stop, and without nominated pods unless they are asked for: a pass of
 /// its own.
 struct Explanation {
@@ -43,10 +49,8 @@ class Explainer {
  public:
   explicit Explainer(SchedulingCycle& cycle) : cycle_(cycle) {}
 
-  /// With a fresh state of the plugins. with_details: filters are asked for more than reasons, which may cost them far
-  /// more time.
-  /// with_nominated: nodes are judged as in a decision, with the pods that are nominated to them and go first.
-  Explanation explain(const model::PodPtr& pod, bool with_details, bool with_nominated);
+  /// With a fresh state of the plugins.
+  Explanation explain(const model::PodPtr& pod, ExplainWith with);
 
  private:
   /// Which of the nodes are scored, and which is left out, in the words of those who said so. `place_of`: by slot, in

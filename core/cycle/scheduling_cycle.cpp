@@ -566,8 +566,8 @@ Outcome SchedulingCycle::permit(Placement placement) {
   return placement;
 }
 
-Explanation SchedulingCycle::explain(const model::PodPtr& pod, bool with_details, bool with_nominated) {
-  return Explainer(*this).explain(pod, with_details, with_nominated);
+Explanation SchedulingCycle::explain(const model::PodPtr& pod, ExplainWith with) {
+  return Explainer(*this).explain(pod, with);
 }
 
 bool SchedulingCycle::agrees(const framework::CycleContext& of_class, std::uint32_t feasible, cache::Slot best) {

@@ -122,9 +122,7 @@ class SchedulingCycle {
   Rejection reject(const framework::Verdict& verdict);
 
   /// Judges every node for the pod with a fresh state; changes nothing.
-  /// with_details: filters are asked for more than reasons, which may cost them far more time.
-  /// with_nominated: nodes are judged as in a decision, with the pods that are nominated to them and go first.
-  Explanation explain(const model::PodPtr& pod, bool with_details = false, bool with_nominated = false);
+  Explanation explain(const model::PodPtr& pod, ExplainWith with = {});
   const ReuseCounts& reuse_counts() const noexcept { return reuse_counts_; }
   /// Where the next search for nodes begins in their list: a decision depends on it as on cluster and policies.
   std::uint64_t rotation() const noexcept { return start_; }

@@ -243,9 +243,9 @@ void Scheduler::report(const cycle::UndeclaredInput& input, const model::Pod& po
   parts_.writer.record_event(event, [](const Status&) {});
 }
 
-cycle::Explanation Scheduler::explain(const model::PodPtr& pod, bool with_details, bool with_nominated) {
+cycle::Explanation Scheduler::explain(const model::PodPtr& pod, cycle::ExplainWith with) {
   const Lock lock(deciding_);
-  cycle::Explanation explanation = cycle_.explain(pod, with_details, with_nominated);
+  cycle::Explanation explanation = cycle_.explain(pod, with);
   ground_->cache.rest(ground_->snapshot);
   return explanation;
 }

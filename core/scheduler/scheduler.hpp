@@ -68,7 +68,7 @@ class Scheduler {
   cycle::GroupOutcome plan(const cycle::GroupRequest& request, cycle::PlanLimits limits = {}) UNCHECKED_LOCKS;
   /// Judges every node for a pod as it stands, between two decisions. Threads: any; waits for the decision under way,
   /// and those that follow wait for it.
-  cycle::Explanation explain(const model::PodPtr& pod, bool with_details = false, bool with_nominated = false);
+  cycle::Explanation explain(const model::PodPtr& pod, cycle::ExplainWith with = {});
   /// Decides about a pod as it stands, up to permit and without post-filters, and gives everything back after `look`; as
   /// explain(). For pods that others decide about.
   void try_pod(const model::PodPtr& pod, const std::function<void(const cycle::Attempt& tried)>& look);

@@ -361,7 +361,7 @@ LiveViews LiveHost::views() {
           base_->slow_calls,
           base_->recorder.get(),
           [this] { return scheduler_->queue().nominations(); },
-          [this](const model::PodPtr& pod) { return scheduler_->explain(pod, true); },
+          [this](const model::PodPtr& pod) { return scheduler_->explain(pod, {.details = true}); },
           [this](const std::function<void(const cache::Snapshot&)>& look) { scheduler_->inspect(look); },
           [this] { return open_calls(); },
           [this] { return plugin_calls_return(); },

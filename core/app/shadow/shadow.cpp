@@ -152,7 +152,7 @@ void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound) {
 Shadow::Judgement Shadow::judge(const model::PodPtr& pod, const std::string& node) {
   Judgement out;
   // As the decision has: with nominated pods. A node that they leave no room on is not better than another.
-  const cycle::Explanation explanation = scheduler_.explain(pod, false, true);
+  const cycle::Explanation explanation = scheduler_.explain(pod, {.nominated = true});
   const cycle::NodeExplanation* found = explanation.pod_rejection ? &*explanation.pod_rejection : nullptr;
   const cycle::NodeExplanation* best = nullptr;
   for (const cycle::NodeExplanation& each : explanation.nodes) {

@@ -283,7 +283,8 @@ void PolicyRun::ask_about(std::string_view pod) {
   report::Decision decision;
   decision.pod = asked->pod;
   decision.message = report::scheduler_message(*asked->pod);
-  decision.explanation = std::make_unique<cycle::Explanation>(scheduler().cycle().explain(asked->pod, true));
+  decision.explanation =
+      std::make_unique<cycle::Explanation>(scheduler().cycle().explain(asked->pod, {.details = true}));
   decisions_.push_back(std::move(decision));
 }
 

@@ -81,8 +81,8 @@ bool Simulation::decide_one(const Watcher& watcher) {
   if (options_.explain_all || !options_.explain_pod.empty())
     watch.before = [&](const model::PodPtr& pod) {
       if (options_.explain_all || options_.explain_pod == pod->key())
-        explanations[pod->uid] =
-            std::make_unique<cycle::Explanation>(scheduler_->cycle().explain(pod, options_.explain_pod == pod->key()));
+        explanations[pod->uid] = std::make_unique<cycle::Explanation>(
+            scheduler_->cycle().explain(pod, {.details = options_.explain_pod == pod->key()}));
     };
   watch.after = [&](const model::PodPtr& pod, const cycle::Outcome& outcome) {
     if (!watcher) return;

@@ -113,8 +113,8 @@ std::vector<report::Decision> SinglePass::run(const Options& options) {
     const model::PodPtr pod = ticket.pod();
     std::unique_ptr<cycle::Explanation> explanation;
     if (options.explain_all || (!options.explain_pod.empty() && options.explain_pod == pod->key()))
-      explanation =
-          std::make_unique<cycle::Explanation>(scheduler_->cycle().explain(pod, options.explain_pod == pod->key()));
+      explanation = std::make_unique<cycle::Explanation>(
+          scheduler_->cycle().explain(pod, {.details = options.explain_pod == pod->key()}));
     if (pod->deleting) {
       scheduler_->queue().done(std::move(ticket));
       continue;
