@@ -55,8 +55,8 @@ struct FitReport {
 };
 
 std::string fit_text(const FitReport& fit);
-/// The same in one line for an event in that namespace, of `bytes_max` at most (64 or more), with as many options as there is room for. Who
-/// reads the events of a namespace need not know of pods elsewhere: those are not named.
+/// The same in one line for an event in that namespace: of `bytes_max` at most (64 or more), with as many options as there
+/// is room for. Pods of other namespaces are not named, since who may read an event may not be allowed to read those.
 std::string fit_line(const FitReport& fit, std::string_view ns, std::size_t bytes_max);
 /// The member "fit" of an object that is open: fitsNow, options[], together, left, whyNot (left out when there are none), asked, complete.
 void write_fit(JsonWriter& json, const FitReport& fit);

@@ -171,16 +171,15 @@ std::string note_of(const json::value& event) { return text_at(event, "/note"); 
 
 TEST_F(Explain, AnEventOfAPodThatWaitsLongSaysWhatWouldMakeItFit) {
   make_cluster();
-  const std::string config = directory.write("berth.yaml",
-                                             "apiVersion: kubescheduler.config.k8s.io/v1\n"
-                                             "kind: KubeSchedulerConfiguration\n"
-                                             "clientConnection: {kubeconfig: " +
-                                                 kubeconfig +
-                                                 "}\n"
-                                                 "---\n"
-                                                 "apiVersion: config.berth.dev/v1alpha1\n"
-                                                 "kind: BerthConfiguration\n"
-                                                 "explainAfter: 1s\n");
+  const std::string config = directory.write("berth.yaml", R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: )" + kubeconfig + R"(}
+---
+apiVersion: config.berth.dev/v1alpha1
+kind: BerthConfiguration
+explainAfter: 1s
+)");
   port_ = free_port();
   auto berth = start({"--config", config, "--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port_),
                       "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig});

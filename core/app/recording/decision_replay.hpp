@@ -37,8 +37,8 @@ class DecisionReplay {
  public:
   static constexpr std::size_t k_differences_max = 1000;
 
-  /// When a decision with a node has come out as it was recorded: with the same node, or if as many nodes fit besides.
-  /// What a plugin reads that it does not declare often changes nothing but how many fit.
+  /// When a decision with a node has come out as recorded: with the same node, or with the same node and as many feasible
+  /// nodes. What a plugin reads that it does not declare often changes only how many are feasible.
   enum class Same : std::uint8_t { node, node_and_count };
 
   DecisionReplay(SymbolTable& symbols, const config::Configuration& configuration, const PluginLibrary& plugins,
