@@ -18,8 +18,8 @@
 #include <sstream>
 #include <utility>
 
-#include "base/explained_end.hpp"
-#include "base/process_time_limit.hpp"
+#include "base/process/explained_end.hpp"
+#include "base/process/process_time_limit.hpp"
 #include "loader/floating_point_mode.hpp"
 
 namespace berth::loader {

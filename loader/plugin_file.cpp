@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "loader/elf_policy.hpp"
+#include "loader/elf/elf_policy.hpp"
 
 namespace berth::loader {
 namespace {

@@ -10,7 +10,7 @@
 #include "loader/findings.hpp"
 #include "loader/host_machine.hpp"
 #include "loader/judged_bytes.hpp"
-#include "loader/plugin_note.hpp"
+#include "loader/elf/plugin_note.hpp"
 
 namespace berth::loader {
 

@@ -13,7 +13,7 @@
 
 #include "berth/abi/host.h"
 #include "loader/findings.hpp"
-#include "loader/plugin_note.hpp"
+#include "loader/elf/plugin_note.hpp"
 
 namespace berth::loader {
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/explained_end.hpp"
+#include "base/process/explained_end.hpp"
 #include "base/guarded.hpp"
 #include "framework/open_calls.hpp"
 #include "observe/fatal_signal.hpp"

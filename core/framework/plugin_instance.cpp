@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/explained_end.hpp"
-#include "base/process_time_limit.hpp"
+#include "base/process/explained_end.hpp"
+#include "base/process/process_time_limit.hpp"
 #include "framework/plugin_call.hpp"
 #include "framework/services/log_service.hpp"
 #include "framework/services/service_tables.hpp"

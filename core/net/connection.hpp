@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "net/byte_stream.hpp"
+#include "net/wire/byte_stream.hpp"
 #include "net/dialer.hpp"
 #include "net/tls.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 #include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "net/url.hpp"

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-#include "net/answer_parser.hpp"
-#include "net/byte_stream.hpp"
+#include "net/wire/answer_parser.hpp"
+#include "net/wire/byte_stream.hpp"
 
 // Internal to HTTP clients and test servers: messages of HTTP/1.1 on any stream. Beast's own operations do the same,
 // but are compiled again for each kind of stream, message and completion.

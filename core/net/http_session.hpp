@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/guarded.hpp"
-#include "net/answer_parser.hpp"
+#include "net/wire/answer_parser.hpp"
 #include "net/connection.hpp"
 #include "net/http_client.hpp"
 #include "net/request_queue.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 #include "base/result.hpp"
 #include "net/url.hpp"
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/explained_end.hpp"
+#include "base/process/explained_end.hpp"
 
 namespace berth::observe {
 namespace {

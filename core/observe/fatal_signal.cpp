@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/explained_end.hpp"
+#include "base/process/explained_end.hpp"
 #include "base/guarded.hpp"
 #include "observe/breadcrumb.hpp"
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/product.hpp"
-#include "report/change_report.hpp"
+#include "report/what_if/change_report.hpp"
 #include "report/json_writer.hpp"
 #include "report/text_table.hpp"
 

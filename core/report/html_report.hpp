@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cycle/scheduling_cycle.hpp"
-#include "report/fit_report.hpp"
+#include "report/what_if/fit_report.hpp"
 #include "report/simulate_report.hpp"
 
 namespace berth::report {

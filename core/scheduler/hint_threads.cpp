@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/bitmap.hpp"
-#include "base/explained_end.hpp"
+#include "base/process/explained_end.hpp"
 #include "base/guarded.hpp"
 #include "observe/fatal_signal.hpp"
 #include "observe/log.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "loader/elf_file.hpp"
+#include "loader/elf/elf_file.hpp"
 #include "loader/tables/table_checks.hpp"
 
 namespace berth::loader {

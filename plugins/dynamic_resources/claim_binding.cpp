@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "json_text.hpp"
+#include "objects/json_text.hpp"
 
 namespace dynamic_resources {
 namespace {

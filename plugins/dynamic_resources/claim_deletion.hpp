@@ -5,7 +5,7 @@
 #pragma once
 #include <berth/object_writes.hpp>
 
-#include "api_objects.hpp"
+#include "objects/api_objects.hpp"
 
 namespace dynamic_resources {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "device_cluster.hpp"
-#include "go_quote.hpp"
+#include "objects/go_quote.hpp"
 
 namespace dynamic_resources {
 

@@ -13,9 +13,9 @@
 
 #include <berth/decoded_objects.hpp>
 
-#include "api_objects.hpp"
+#include "objects/api_objects.hpp"
 #include "extended_resources.hpp"
-#include "random_ids.hpp"
+#include "objects/random_ids.hpp"
 #include "withheld.hpp"
 
 namespace dynamic_resources {

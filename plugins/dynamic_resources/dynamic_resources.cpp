@@ -11,7 +11,7 @@
 #include "claim_binding.hpp"
 #include "claims_of_pod.hpp"
 #include "extended_pod.hpp"
-#include "go_duration.hpp"
+#include "objects/go_duration.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <mutex>
 
-#include "api_objects.hpp"
+#include "objects/api_objects.hpp"
 
 namespace dynamic_resources {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "withheld.hpp"
 
-#include "json_text.hpp"
+#include "objects/json_text.hpp"
 
 namespace dynamic_resources {
 namespace {

@@ -4,7 +4,7 @@
 ///
 /// Departs from upstream, whose API types read every claim that a server has stored. Values; any thread.
 #pragma once
-#include "api_objects.hpp"
+#include "objects/api_objects.hpp"
 
 namespace dynamic_resources {
 

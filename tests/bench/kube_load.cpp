@@ -19,7 +19,7 @@
 #include "cluster/kube/read/protobuf_frames.hpp"
 #include "support/child_process.hpp"
 #include "support/quiet_sink.hpp"
-#include "support/real_api_server.hpp"
+#include "support/api_server/real_api_server.hpp"
 
 namespace berth::bench {
 namespace {

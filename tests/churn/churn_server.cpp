@@ -11,7 +11,7 @@
 #include <iostream>
 
 #include "base/clock.hpp"
-#include "support/api_server.hpp"
+#include "support/api_server/api_server.hpp"
 
 namespace {
 

@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-#include "loader/elf_policy.hpp"
+#include "loader/elf/elf_policy.hpp"
 
 namespace {
 

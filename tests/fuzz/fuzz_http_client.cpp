@@ -9,7 +9,7 @@
 
 #include "base/check.hpp"
 #include "cluster/kube/read/answer_body.hpp"
-#include "net/answer_parser.hpp"
+#include "net/wire/answer_parser.hpp"
 
 namespace {
 

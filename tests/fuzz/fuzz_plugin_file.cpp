@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "loader/elf_policy.hpp"
-#include "loader/plugin_note.hpp"
+#include "loader/elf/elf_policy.hpp"
+#include "loader/elf/plugin_note.hpp"
 
 namespace {
 

@@ -18,7 +18,7 @@
 
 #include "cluster/kube/auth/credentials.hpp"
 #include "net/http_client.hpp"
-#include "support/api_server.hpp"
+#include "support/api_server/api_server.hpp"
 #include "support/child_process.hpp"
 
 /// What tests that run `berth run` as a process of its own against the test API server have in common.

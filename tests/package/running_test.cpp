@@ -10,7 +10,7 @@
 #include <iterator>
 #include <set>
 
-#include "support/api_server.hpp"
+#include "support/api_server/api_server.hpp"
 #include "support/child_process.hpp"
 #include "text/parse.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "simulation/kernel.hpp"
-#include "support/api_store.hpp"
+#include "support/api_server/api_store.hpp"
 
 /// What the API server holds, as its history of changes tells it, and the rules that scheduling has to keep.
 namespace berth::simulation {

@@ -13,7 +13,7 @@
 
 #include "simulation/kernel.hpp"
 #include "simulation/ledger.hpp"
-#include "support/api_server.hpp"
+#include "support/api_server/api_server.hpp"
 
 namespace berth::simulation {
 

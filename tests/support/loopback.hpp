@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "net/byte_stream.hpp"
+#include "net/wire/byte_stream.hpp"
 
 /// What servers of tests have in common.
 namespace berth::tests {

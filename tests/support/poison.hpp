@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "support/api_objects.hpp"
+#include "support/api_server/api_objects.hpp"
 
 namespace berth::tests {
 

@@ -7,7 +7,7 @@
 #include "base/check.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
 #include "decode/wire_schema.hpp"
-#include "support/api_objects.hpp"
+#include "support/api_server/api_objects.hpp"
 
 namespace berth::tests {
 namespace {

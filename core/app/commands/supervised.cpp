@@ -20,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/explained_end.hpp"
+#include "base/process/explained_end.hpp"
 #include "loader/findings.hpp"
 #include "observe/exit_report.hpp"
 

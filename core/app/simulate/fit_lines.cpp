@@ -7,7 +7,7 @@
 #include "app/simulate/cluster_moment.hpp"
 #include "app/simulate/fit_search.hpp"
 #include "app/simulate/simulation.hpp"
-#include "report/fit_report.hpp"
+#include "report/what_if/fit_report.hpp"
 
 namespace berth::app {
 namespace {

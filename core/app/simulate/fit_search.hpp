@@ -9,7 +9,7 @@
 #include "app/simulate/pod_changes.hpp"
 #include "cache/cluster_cache.hpp"
 #include "cycle/scheduling_cycle.hpp"
-#include "report/fit_report.hpp"
+#include "report/what_if/fit_report.hpp"
 
 namespace berth::app {
 

@@ -17,8 +17,8 @@
 #include "config/profile.hpp"
 #include "config/raw_configuration.hpp"
 #include "recording/recorder.hpp"
-#include "report/fill_report.hpp"
-#include "report/fit_report.hpp"
+#include "report/what_if/fill_report.hpp"
+#include "report/what_if/fit_report.hpp"
 #include "report/html_report.hpp"
 #include "report/simulate_report.hpp"
 

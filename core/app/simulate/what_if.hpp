@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "base/symbols.hpp"
 #include "cluster/embedded/manifest_reader.hpp"
-#include "report/change_report.hpp"
+#include "report/what_if/change_report.hpp"
 
 namespace berth::app {
 

@@ -3,8 +3,8 @@
 #include <deque>
 #include <vector>
 
-#include "functions.hpp"
-#include "syntax_tree.hpp"
+#include "library/functions.hpp"
+#include "syntax/syntax_tree.hpp"
 #include "types.hpp"
 
 namespace berth::cel {

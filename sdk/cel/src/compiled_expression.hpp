@@ -9,8 +9,8 @@
 
 #include "berth/cel/cel.hpp"
 #include "checker.hpp"
-#include "regex_cache.hpp"
-#include "syntax_tree.hpp"
+#include "library/regex_cache.hpp"
+#include "syntax/syntax_tree.hpp"
 
 namespace berth::cel {
 

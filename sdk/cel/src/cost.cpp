@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "named_formats.hpp"
+#include "library/named_formats.hpp"
 
 namespace berth::cel {
 namespace {

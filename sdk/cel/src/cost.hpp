@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "values.hpp"
+#include "values/values.hpp"
 
 namespace berth::cel {
 

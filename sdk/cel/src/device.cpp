@@ -5,7 +5,7 @@
 
 #include "berth/cel/quantity.hpp"
 #include "compiled_expression.hpp"
-#include "semver.hpp"
+#include "values/semver.hpp"
 
 namespace berth::cel {
 namespace {

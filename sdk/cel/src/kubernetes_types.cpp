@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "berth/cel/quantity.hpp"
-#include "functions.hpp"
-#include "semver.hpp"
+#include "library/functions.hpp"
+#include "values/semver.hpp"
 
 namespace berth::cel {
 namespace {

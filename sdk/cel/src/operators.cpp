@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "functions.hpp"
-#include "times.hpp"
+#include "library/functions.hpp"
+#include "values/times.hpp"
 
 namespace berth::cel {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "compiled_expression.hpp"
 #include "evaluation.hpp"
-#include "parser.hpp"
+#include "syntax/parser.hpp"
 
 namespace berth::cel {
 namespace {

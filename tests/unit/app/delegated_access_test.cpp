@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/api_server.hpp"
+#include "support/api_server/api_server.hpp"
 #include "support/child_process.hpp"
 #include "support/test_authority.hpp"
 #include "unit/kube/live.hpp"

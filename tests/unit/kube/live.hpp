@@ -12,7 +12,7 @@
 #include "cluster/kube/auth/credentials.hpp"
 #include "cluster/kube/auth/kubeconfig.hpp"
 #include "net/http_client.hpp"
-#include "support/api_server.hpp"
+#include "support/api_server/api_server.hpp"
 
 /// What tests against the test API server have in common.
 namespace berth::tests {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loader/elf_file.hpp"
+#include "loader/elf/elf_file.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <random>
 
-#include "loader/plugin_note.hpp"
+#include "loader/elf/plugin_note.hpp"
 #include "unit/loader/elf_builder.hpp"
 
 namespace berth::loader {

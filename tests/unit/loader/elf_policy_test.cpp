@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loader/elf_policy.hpp"
+#include "loader/elf/elf_policy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/utf8.hpp"
-#include "report/fit_report.hpp"
+#include "report/what_if/fit_report.hpp"
 
 namespace berth::report {
 namespace {

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-#include "loader/elf_policy.hpp"
+#include "loader/elf/elf_policy.hpp"
 #include "loader/tables/dynamic_tables.hpp"
 #include "unit/loader/elf_builder.hpp"
 

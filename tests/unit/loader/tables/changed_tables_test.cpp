@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "loader/elf_policy.hpp"
+#include "loader/elf/elf_policy.hpp"
 
 namespace berth::loader {
 namespace {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/process/explained_end.hpp"
+
+namespace berth {
+namespace {
+
+std::atomic<std::atomic<std::uint32_t>*> g_flag{nullptr};
+
+}  // namespace
+
+void explain_ends_in(std::atomic<std::uint32_t>* flag) noexcept { g_flag = flag; }
+
+void end_is_explained() noexcept {
+  if (auto* const flag = g_flag.load(std::memory_order_relaxed); flag != nullptr) flag->store(1);
+}
+
+}  // namespace berth
