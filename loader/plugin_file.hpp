@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "berth/abi/version.h"
+#include "loader/elf/plugin_note.hpp"
 #include "loader/findings.hpp"
 #include "loader/host_machine.hpp"
 #include "loader/judged_bytes.hpp"
-#include "loader/elf/plugin_note.hpp"
 
 namespace berth::loader {
 

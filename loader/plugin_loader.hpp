@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "berth/abi/host.h"
-#include "loader/findings.hpp"
 #include "loader/elf/plugin_note.hpp"
+#include "loader/findings.hpp"
 
 namespace berth::loader {
 

@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/process/explained_end.hpp"
 #include "base/guarded.hpp"
+#include "base/process/explained_end.hpp"
 #include "framework/open_calls.hpp"
 #include "observe/fatal_signal.hpp"
 #include "observe/log.hpp"

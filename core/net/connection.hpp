@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "net/wire/byte_stream.hpp"
 #include "net/dialer.hpp"
 #include "net/tls.hpp"
+#include "net/wire/byte_stream.hpp"
 
 // Internal to HTTP clients.
 namespace berth::net {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/process/environment.hpp"
 #include "base/guarded.hpp"
+#include "base/process/environment.hpp"
 #include "base/result.hpp"
 #include "net/url.hpp"
 

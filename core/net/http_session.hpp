@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/guarded.hpp"
-#include "net/wire/answer_parser.hpp"
 #include "net/connection.hpp"
 #include "net/http_client.hpp"
 #include "net/request_queue.hpp"
 #include "net/token_bucket.hpp"
+#include "net/wire/answer_parser.hpp"
 
 // Internal to clients: HttpClient as its coroutines see it.
 namespace berth::net {

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/process/explained_end.hpp"
 #include "base/guarded.hpp"
+#include "base/process/explained_end.hpp"
 #include "observe/breadcrumb.hpp"
 
 namespace berth::observe {

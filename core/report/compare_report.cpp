@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "base/product.hpp"
-#include "report/what_if/change_report.hpp"
 #include "report/json_writer.hpp"
 #include "report/text_table.hpp"
+#include "report/what_if/change_report.hpp"
 
 namespace berth::report {
 namespace {

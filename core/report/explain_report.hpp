@@ -7,8 +7,8 @@
 
 #include "base/result.hpp"
 #include "report/decision.hpp"
-#include "report/what_if/fit_report.hpp"
 #include "report/simulate_report.hpp"
+#include "report/what_if/fit_report.hpp"
 
 namespace berth::report {
 

@@ -8,9 +8,9 @@
 #include <unordered_map>
 
 #include "base/product.hpp"
-#include "report/what_if/change_report.hpp"
 #include "report/json_writer.hpp"
 #include "report/page/page.hpp"
+#include "report/what_if/change_report.hpp"
 
 namespace berth::report {
 namespace {

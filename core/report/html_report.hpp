@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cycle/scheduling_cycle.hpp"
-#include "report/what_if/fit_report.hpp"
 #include "report/simulate_report.hpp"
+#include "report/what_if/fit_report.hpp"
 
 namespace berth::report {
 

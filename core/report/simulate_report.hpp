@@ -11,9 +11,9 @@
 
 #include "cache/cluster_cache.hpp"
 #include "queue/queue_view.hpp"
-#include "report/what_if/change_report.hpp"
 #include "report/decision.hpp"
 #include "report/device_report.hpp"
+#include "report/what_if/change_report.hpp"
 #include "report/what_if/fill_report.hpp"
 
 namespace berth::report {

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/bitmap.hpp"
-#include "base/process/explained_end.hpp"
 #include "base/guarded.hpp"
+#include "base/process/explained_end.hpp"
 #include "observe/fatal_signal.hpp"
 #include "observe/log.hpp"
 

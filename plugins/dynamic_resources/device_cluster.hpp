@@ -13,8 +13,8 @@
 
 #include <berth/decoded_objects.hpp>
 
-#include "objects/api_objects.hpp"
 #include "extended_resources.hpp"
+#include "objects/api_objects.hpp"
 #include "objects/random_ids.hpp"
 #include "withheld.hpp"
 

@@ -17,9 +17,9 @@
 #include "cluster/kube/auth/kubeconfig.hpp"
 #include "cluster/kube/read/kube_reader.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
+#include "support/api_server/real_api_server.hpp"
 #include "support/child_process.hpp"
 #include "support/quiet_sink.hpp"
-#include "support/api_server/real_api_server.hpp"
 
 namespace berth::bench {
 namespace {

@@ -17,9 +17,9 @@
 #include "cluster/kube/read/api_status.hpp"
 #include "cluster/kube/read/kube_reader.hpp"
 #include "support/api_server/api_server.hpp"
+#include "support/api_server/real_api_server.hpp"
 #include "support/child_process.hpp"
 #include "support/quiet_sink.hpp"
-#include "support/api_server/real_api_server.hpp"
 #include "support/send_and_wait.hpp"
 
 namespace berth::tests {

@@ -17,10 +17,10 @@
 #include "config/profile.hpp"
 #include "config/raw_configuration.hpp"
 #include "recording/recorder.hpp"
-#include "report/what_if/fill_report.hpp"
-#include "report/what_if/fit_report.hpp"
 #include "report/html_report.hpp"
 #include "report/simulate_report.hpp"
+#include "report/what_if/fill_report.hpp"
+#include "report/what_if/fit_report.hpp"
 
 namespace berth::app {
 

@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "base/process/explained_end.hpp"
 #include "base/guarded.hpp"
+#include "base/process/explained_end.hpp"
 
 namespace berth {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "report/what_if/fill_report.hpp"
 #include "report/json_writer.hpp"
+#include "report/what_if/fill_report.hpp"
 
 namespace berth::report {
 

@@ -17,9 +17,9 @@
 #include "net/gzip.hpp"
 #include "net/http_message.hpp"
 #include "support/api_server/api_routes.hpp"
+#include "support/api_server/watch_events.hpp"
 #include "support/loopback.hpp"
 #include "support/protobuf_writer.hpp"
-#include "support/api_server/watch_events.hpp"
 
 namespace berth::tests {
 

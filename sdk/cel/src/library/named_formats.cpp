@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "syntax/characters.hpp"
 #include "library/functions.hpp"
+#include "syntax/characters.hpp"
 #include "values/times.hpp"
 #include "values/url.hpp"
 
