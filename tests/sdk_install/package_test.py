@@ -70,7 +70,7 @@ def check_nothing_points_back(package, build):
 def check_headers_are_complete(package):
     source = HERE.parents[1] / "sdk"
     for folder in ("include", "cpp", "testkit/include", "cel/include"):
-        for header in (source / folder).rglob("*.h*"):
+        for header in [*(source / folder).rglob("*.h*"), *(source / folder).rglob("*.ipp")]:
             name = header.relative_to(source / folder)
             assert (package.prefix / "include" / name).is_file(), f"{name} is not installed"
 

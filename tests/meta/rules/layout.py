@@ -28,7 +28,7 @@ def top_level(tree):
 
 
 def file_names(tree):
-    """snake_case; .h is C, .hpp and .cpp are C++."""
+    """snake_case; .h is C, .hpp, .ipp and .cpp are C++."""
     for path in tree.paths:
         name = path.split("/")[-1]
         stem, _, suffix = name.partition(".")

@@ -6,7 +6,7 @@ import pathlib
 import re
 import subprocess
 
-CPP = {".cpp", ".hpp", ".c", ".h"}
+CPP = {".cpp", ".hpp", ".ipp", ".c", ".h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?P<text>[<"][^">]+[>"])', re.M)
 
 

@@ -13,18 +13,8 @@ class RecordedCall {
  public:
   /// A call about the node of that name. It is never cancelled, the pod exists, and there is no node(): BERTH_HAS
   /// says that the field is there, and it is null.
-  explicit RecordedCall(const std::string& node) : node_(node) {
-    raw_ = {sizeof raw_,
-            0,
-            this,
-            str(node_),
-            [](void*) { return 0u; },
-            [](void* ctx, berth_code code, berth_str text) {
-              static_cast<RecordedCall*>(ctx)->outcomes.push_back({code, text_of(text)});
-            },
-            [](void*) { return 1u; },
-            nullptr};
-  }
+  explicit RecordedCall(const std::string& node);
+  ~RecordedCall();
   // The policy has a pointer to it.
   RecordedCall(const RecordedCall&) = delete;
   RecordedCall& operator=(const RecordedCall&) = delete;
@@ -42,26 +32,15 @@ class RecordedCall {
 /// What the policy's bind returns at once: BERTH_ASYNC when complete() is to follow. The attempt has no nodes, and
 /// ends with this call: a policy that works on must not use the cycle any more. Requires: the policy offers
 /// berth.bind/1 with bind.
-inline Outcome bind(Policy& policy, const PodSpec& pod, RecordedCall& call) {
-  // Without nodes, as a cycle is while its pod is bound.
-  Attempt attempt(policy, pod, {});
-  NoteRecord note;
-  const berth_code code =
-      policy.ops<berth_bind_ops_v1>("berth.bind/1")->bind(policy.self(), attempt.cycle(), call.raw(), note.raw());
-  return policy.outcome(code, note);
-}
+Outcome bind(Policy& policy, const PodSpec& pod, RecordedCall& call);
 /// The same of pre_bind, of an attempt whose earlier points have run: its state is what they left. Requires: pre_bind
 /// is there.
-inline Outcome pre_bind(Policy& policy, Attempt& attempt, RecordedCall& call) {
-  NoteRecord note;
-  const berth_code code =
-      policy.ops<berth_bind_ops_v1>("berth.bind/1")->pre_bind(policy.self(), attempt.cycle(), call.raw(), note.raw());
-  return policy.outcome(code, note);
-}
+Outcome pre_bind(Policy& policy, Attempt& attempt, RecordedCall& call);
 /// For a policy whose pre_bind needs nothing from earlier points.
-inline Outcome pre_bind(Policy& policy, const PodSpec& pod, RecordedCall& call) {
-  Attempt attempt(policy, pod, {});
-  return pre_bind(policy, attempt, call);
-}
+Outcome pre_bind(Policy& policy, const PodSpec& pod, RecordedCall& call);
 
 }  // namespace berth::testkit
+
+#if !defined(BERTH_TESTKIT_COMPILED)
+#include <berth/testkit/impl/bind_call.ipp>
+#endif

@@ -23,11 +23,7 @@ class FakePods {
   /// The service's id.
   static constexpr const char* k_id = "berth.pods/1";
   /// For Policy's `prepare`; FakeCluster::install does it as well. Replaces an earlier one of that host.
-  static void install(FakeHost& host) {
-    static const berth_pods_v1 table{sizeof table, 0, &on_node, &each, &nominated, &position, &changes};
-    host.companions[k_id] = std::make_shared<FakePods>(host);
-    host.extra_services[k_id] = &table;
-  }
+  static void install(FakeHost& host);
   /// Requires: install().
   static FakePods& of(FakeHost& host) { return *static_cast<FakePods*>(host.companions.at(k_id).get()); }
   /// The same of a policy's host. Lives as long as the policy.
@@ -35,26 +31,18 @@ class FakePods {
 
   /// Borrows the host, which owns it.
   explicit FakePods(FakeHost& host) : host_(host) {}
+  ~FakePods();
 
   /// Places a pod; flags: BERTH_PLACED_*. One of that name that is there goes first, which is a change of its own.
-  void put(berth_slot node, const PodSpec& pod, std::uint32_t flags = 0) {
-    take(pod.name);
-    placed_.push_back({node, pod, flags});
-    journal_.push_back({placed_.back(), 1});
-  }
+  void put(berth_slot node, const PodSpec& pod, std::uint32_t flags = 0);
   /// The pod goes. Nothing when it is not there.
-  void take(const std::string& name) {
-    const auto at = std::find_if(placed_.begin(), placed_.end(), [&](const Placed& p) { return p.pod.name == name; });
-    if (at == placed_.end()) return;
-    journal_.push_back({*at, -1});
-    placed_.erase(at);
-  }
+  void take(const std::string& name);
   /// A pod that is nominated to the node, after those that were before. No change in the journal.
-  void nominate(berth_slot node, const PodSpec& pod) { nominated_.push_back({node, pod, 0}); }
+  void nominate(berth_slot node, const PodSpec& pod);
   /// All of them.
-  void clear_nominations() { nominated_.clear(); }
+  void clear_nominations();
   /// The host remembers no change any more: policies count all pods again. Later changes are remembered.
-  void forget_changes() { forgotten_ = journal_.size(); }
+  void forget_changes();
 
   /// How often all pods were visited, by each(): what a policy that follows changes should not need.
   int visits_of_all = 0;
@@ -76,38 +64,17 @@ class FakePods {
   // What the C functions are called with is the host.
   static FakePods& self(void* ctx) { return of(*static_cast<FakeHost*>(ctx)); }
   // The requested groups, and those that the service shows always. False: the visit is over.
-  bool show(const Placed& placed, std::int32_t by, Visit visit, void* arg) const {
-    const PodRecord pod(host_, placed.pod,
-                        BERTH_POD_IDENTITY | BERTH_POD_PLACEMENT | BERTH_POD_PRIORITY | BERTH_POD_NAMESPACE);
-    const berth_placed_pod_v1 raw{sizeof raw, placed.flags, placed.node, by, pod.raw()};
-    return visit(arg, &raw) != 0;
-  }
+  bool show(const Placed& placed, std::int32_t by, Visit visit, void* arg) const;
   // BERTH_NO_SLOT: of all nodes.
-  static void show_all(const FakePods& pods, const std::vector<Placed>& list, berth_slot node, Visit visit, void* arg) {
-    for (const Placed& placed : list)
-      if ((node == BERTH_NO_SLOT || placed.node == node) && !pods.show(placed, 1, visit, arg)) return;
-  }
+  static void show_all(const FakePods& pods, const std::vector<Placed>& list, berth_slot node, Visit visit, void* arg);
   // The C functions of the service: what they visit is valid for the visit, as the host has it.
-  static void on_node(void* ctx, const berth_cycle_v1*, berth_slot node, Visit visit, void* arg) {
-    if (node != BERTH_NO_SLOT) show_all(self(ctx), self(ctx).placed_, node, visit, arg);
-  }
-  static void each(void* ctx, const berth_cycle_v1*, Visit visit, void* arg) {
-    ++self(ctx).visits_of_all;
-    show_all(self(ctx), self(ctx).placed_, BERTH_NO_SLOT, visit, arg);
-  }
-  static void nominated(void* ctx, const berth_cycle_v1*, berth_slot node, Visit visit, void* arg) {
-    show_all(self(ctx), self(ctx).nominated_, node, visit, arg);
-  }
+  static void on_node(void* ctx, const berth_cycle_v1*, berth_slot node, Visit visit, void* arg);
+  static void each(void* ctx, const berth_cycle_v1*, Visit visit, void* arg);
+  static void nominated(void* ctx, const berth_cycle_v1*, berth_slot node, Visit visit, void* arg);
   // Never 0: one more than there are changes.
   static std::uint64_t position(void* ctx, const berth_cycle_v1*) { return self(ctx).journal_.size() + 1; }
   // 0 for a position before what was forgotten, and for one that this fake never gave.
-  static std::uint32_t changes(void* ctx, const berth_cycle_v1*, std::uint64_t since, Visit visit, void* arg) {
-    const FakePods& pods = self(ctx);
-    if (since < pods.forgotten_ + 1 || since > pods.journal_.size() + 1) return 0;
-    for (std::size_t at = static_cast<std::size_t>(since) - 1; at < pods.journal_.size(); ++at)
-      if (!pods.show(pods.journal_[at].placed, pods.journal_[at].by, visit, arg)) return 0;
-    return 1;
-  }
+  static std::uint32_t changes(void* ctx, const berth_cycle_v1*, std::uint64_t since, Visit visit, void* arg);
 
   FakeHost& host_;
   std::vector<Placed> placed_, nominated_;  ///< in the order of the calls
@@ -116,3 +83,7 @@ class FakePods {
 };
 
 }  // namespace berth::testkit
+
+#if !defined(BERTH_TESTKIT_COMPILED)
+#include <berth/testkit/impl/placed_pods.ipp>
+#endif

@@ -20,24 +20,15 @@ namespace berth::testkit {
 class WhatIf {
  public:
   /// Clones what pre_filter left. From here on the attempt is about the clone.
-  WhatIf(Policy& policy, Attempt& attempt)
-      : policy_(policy), attempt_(attempt), ops_(*policy.ops<berth_prepare_ops_v1>("berth.prepare/1")) {
-    original_ = attempt.cycle()->state;
-    NoteRecord note;
-    const berth_code code = ops_.state_clone(policy.self(), original_, &attempt.cycle()->state, note.raw());
-    if (code != BERTH_OK) throw CallError({code, note.text()});
-  }
+  WhatIf(Policy& policy, Attempt& attempt);
   /// Frees the clone and puts the attempt's own state back. In reverse order where several are nested.
-  ~WhatIf() {
-    ops_.state_free(policy_.self(), attempt_.cycle()->state);
-    attempt_.cycle()->state = original_;
-  }
+  ~WhatIf();
   WhatIf(const WhatIf&) = delete;
   WhatIf& operator=(const WhatIf&) = delete;
 
   /// The node of that slot gets the pod, or loses it. The policy sees the groups that it requested.
-  void add(const PodSpec& pod, berth_slot slot) { move(ops_.pod_added, pod, slot); }
-  void remove(const PodSpec& pod, berth_slot slot) { move(ops_.pod_removed, pod, slot); }
+  void add(const PodSpec& pod, berth_slot slot);
+  void remove(const PodSpec& pod, berth_slot slot);
 
  private:
   template <class Function>
@@ -55,3 +46,7 @@ class WhatIf {
 };
 
 }  // namespace berth::testkit
+
+#if !defined(BERTH_TESTKIT_COMPILED)
+#include <berth/testkit/impl/what_if.ipp>
+#endif
