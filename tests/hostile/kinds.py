@@ -12,6 +12,7 @@ import threading
 import time
 
 from chains import long_chain
+from elf import place
 from programs import PROBE, Finished, RunningBerth, Wrong, ended_as, expect
 from parts import bytes_of, each
 
@@ -79,8 +80,8 @@ def plugin(options, case, folder):
         build_plugin(options, case, folder, target)
     for change in case.get("patches", []):
         content = bytearray(target.read_bytes())
-        new = bytes_of(change["by"])
-        content[change["at"]:change["at"] + len(new)] = new
+        at, new = place(content, change), bytes_of(change["by"])
+        content[at:at + len(new)] = new
         target.write_bytes(content)
     if "cut_to" in case:
         target.write_bytes(target.read_bytes()[:case["cut_to"]])
