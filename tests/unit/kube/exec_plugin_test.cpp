@@ -109,6 +109,20 @@ TEST(ExecPlugin, ALateRefusalOfAnOlderCredentialChangesNothing) {
   EXPECT_EQ(credentials.at_once()->authorization, second.authorization);
 }
 
+TEST(ExecPlugin, EndsAtTheLimitWhateverGroupItMovedTo) {
+  const auto got = run_exec_plugin(
+      running("exec python3 -c 'import os, signal; os.setpgid(0, os.getpgid(os.getppid())); signal.pause()'"),
+      std::chrono::seconds(3));
+  EXPECT_NE(got.error().message.find("did not finish within 3000 ms"), std::string::npos);
+}
+
+TEST(ExecPlugin, MayWriteNoMoreToItsStandardErrorThanToItsOutput) {
+  EXPECT_NE(run("yes >&2").error().message.find("printed more than"), std::string::npos);
+  const auto got = run("head -c 500000 /dev/zero >&2; printf '%s' '" + credential(R"({"token":"good"})") + "'");
+  ASSERT_TRUE(got.ok()) << got.error().message;
+  EXPECT_EQ(got->token, "good");
+}
+
 /// A pipe with a name: opening it for reading waits for the one who writes, and the other way round.
 class NamedPipe {
  public:

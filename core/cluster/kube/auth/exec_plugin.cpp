@@ -22,6 +22,7 @@
 #include "base/utf8.hpp"
 #include "decode/selectors/labels.hpp"
 #include "net/stop_event.hpp"
+#include "observe/log.hpp"
 #include "text/parse.hpp"
 
 extern char** environ;
@@ -31,6 +32,8 @@ namespace {
 
 constexpr std::size_t k_output_bytes_max = 1 << 20;
 constexpr std::size_t k_quoted_bytes_max = 128;
+constexpr std::size_t k_errors_bytes_max = 2048;
+constexpr std::chrono::seconds k_death_limit{5};  // from SIGKILL on
 
 std::string string_at(const text::Value& value, std::string_view path) {
   const text::Value* found = value.find_path(path);
@@ -98,7 +101,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 class Pipe {
  public:
-  Pipe() : good_(::pipe2(ends_.data(), O_CLOEXEC) == 0) {}
+  Pipe() : good_(::pipe2(ends_.data(), O_CLOEXEC) == 0 && ::fcntl(ends_[0], F_SETFL, O_NONBLOCK) == 0) {}
   ~Pipe() {
     close_end(0);
     close_end(1);
@@ -120,16 +123,18 @@ class Pipe {
 
 enum class Waited : std::uint8_t { ready, too_late, stopped };
 
-/// Waits until there is something to read from `fd`, or its end.
-Waited wait_for_input(int fd, std::chrono::steady_clock::time_point deadline, const net::StopEvent* stop) {
+/// Waits until there is something to read from one of `fds`, or its end; below 0: none.
+Waited wait_for_input(std::array<int, 2> fds, std::chrono::steady_clock::time_point deadline,
+                      const net::StopEvent* stop) {
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    std::array<pollfd, 2> waiting{{{fd, POLLIN, 0}, {stop == nullptr ? -1 : stop->fd(), POLLIN, 0}}};
+    std::array<pollfd, 3> waiting{
+        {{fds[0], POLLIN, 0}, {fds[1], POLLIN, 0}, {stop == nullptr ? -1 : stop->fd(), POLLIN, 0}}};
     if (left.count() <= 0) return Waited::too_late;
     if (::poll(waiting.data(), waiting.size(), static_cast<int>(std::min<std::int64_t>(left.count(), 60'000))) <= 0)
       continue;
-    return waiting[1].revents != 0 ? Waited::stopped : Waited::ready;
+    return waiting[2].revents != 0 ? Waited::stopped : Waited::ready;
   }
 }
 
@@ -141,26 +146,44 @@ bool has_ended(pid_t child) {
   return ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == child;
 }
 
+/// What a child prints, as far as it is wanted.
+struct Printed {
+  Pipe output, errors;
+  std::string text, first_errors;  // of output, and the beginning of errors
+  std::size_t bytes = 0;           // of both
+  bool good() const noexcept { return output.good() && errors.good(); }
+};
+
+/// Takes a piece of what the pipe holds; closes it at its end.
+void take_piece(Pipe& pipe, std::string& out, std::size_t out_bytes_max, std::size_t& bytes) {
+  std::array<char, 4096> chunk;
+  const ssize_t size = ::read(pipe.read_end(), chunk.data(), chunk.size());
+  if (size == 0 || (size < 0 && errno != EINTR && errno != EAGAIN)) pipe.close_end(0);
+  if (size <= 0) return;
+  bytes += static_cast<std::size_t>(size);
+  out.append(chunk.data(),
+             std::min(static_cast<std::size_t>(size), out_bytes_max - std::min(out.size(), out_bytes_max)));
+}
+
 /// Everything until the other side closes. What the child has started may hold its output open for as long as it likes:
 /// once the child has ended and nothing more comes, that was all.
-Ended read_until_closed(int fd, pid_t child, std::chrono::steady_clock::time_point deadline, const net::StopEvent* stop,
-                        std::string& out) {
+Ended read_until_closed(Printed& printed, pid_t child, std::chrono::steady_clock::time_point deadline,
+                        const net::StopEvent* stop) {
   constexpr std::chrono::milliseconds k_pause{200};
-  std::array<char, 4096> chunk;
   for (;;) {
-    if (out.size() > k_output_bytes_max) return Ended::too_much;
+    if (printed.bytes > k_output_bytes_max) return Ended::too_much;
+    const int output = printed.output.read_end(), errors = printed.errors.read_end();
+    if (output < 0 && (errors < 0 || has_ended(child))) return Ended::well;
     const auto now = std::chrono::steady_clock::now();
-    const Waited waited = wait_for_input(fd, std::min(deadline, now + k_pause), stop);
+    const Waited waited = wait_for_input({output, errors}, std::min(deadline, now + k_pause), stop);
     if (waited == Waited::stopped) return Ended::stopped;
     if (waited == Waited::too_late) {
       if (has_ended(child)) return Ended::well;
       if (now >= deadline) return Ended::too_late;
       continue;
     }
-    const ssize_t size = ::read(fd, chunk.data(), chunk.size());
-    if (size == 0) return Ended::well;
-    if (size < 0 && errno != EINTR) return Ended::too_late;
-    if (size > 0) out.append(chunk.data(), static_cast<std::size_t>(size));
+    if (output >= 0) take_piece(printed.output, printed.text, k_output_bytes_max, printed.bytes);
+    if (errors >= 0) take_piece(printed.errors, printed.first_errors, k_errors_bytes_max, printed.bytes);
   }
 }
 
@@ -174,12 +197,19 @@ Ended wait_for_end(pid_t child, std::chrono::steady_clock::time_point deadline, 
       return Ended::well;
     const auto now = std::chrono::steady_clock::now();
     if (now >= deadline) return Ended::too_late;
-    if (wait_for_input(-1, std::min(deadline, now + k_pause), stop) == Waited::stopped) return Ended::stopped;
+    if (wait_for_input({-1, -1}, std::min(deadline, now + k_pause), stop) == Waited::stopped) return Ended::stopped;
   }
-  const Waited waited = wait_for_input(fd, deadline, stop);
+  const Waited waited = wait_for_input({fd, -1}, deadline, stop);
   ::close(fd);
   if (waited == Waited::ready) return Ended::well;
   return waited == Waited::stopped ? Ended::stopped : Ended::too_late;
+}
+
+/// It may have left its process group for another; it may be another user's by now, and not to be killed from here.
+void kill_all(pid_t child) {
+  ::kill(-child, SIGKILL);
+  ::kill(child, SIGKILL);
+  wait_for_end(child, std::chrono::steady_clock::now() + k_death_limit, nullptr);
 }
 
 /// In a process group of its own, so that whatever it starts can be killed with it, and with the signals of a fresh
@@ -240,15 +270,16 @@ Result<ExecCredential> run_exec_plugin(const ClientConfig& config, std::chrono::
   if (stop != nullptr && stop->is_set())
     return Error{fmt::format("exec plugin {} was not run: berth is stopping", config.auth.exec->command)};
   const ExecPlugin& plugin = *config.auth.exec;
-  Pipe output;
-  if (!output.good()) return Error{fmt::format("exec plugin {}: {}", plugin.command, std::strerror(errno))};
+  Printed printed;
+  if (!printed.good()) return Error{fmt::format("exec plugin {}: {}", plugin.command, std::strerror(errno))};
   std::vector<std::string> args{plugin.command};
   args.insert(args.end(), plugin.args.begin(), plugin.args.end());
   std::vector<std::string> environment = environment_of(config);
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, output.write_end(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, printed.output.write_end(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, printed.errors.write_end(), STDERR_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   pid_t child = 0;
   const SpawnAttributes attributes;
@@ -258,16 +289,20 @@ Result<ExecCredential> run_exec_plugin(const ClientConfig& config, std::chrono::
   if (refused != 0)
     return Error{fmt::format("exec plugin {}: {}{}{}", plugin.command, std::strerror(refused),
                              plugin.install_hint.empty() ? "" : "\n", plugin.install_hint)};
-  output.close_end(1);
+  printed.output.close_end(1);
+  printed.errors.close_end(1);
 
-  std::string text;
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  Ended ended = read_until_closed(output.read_end(), child, deadline, stop, text);
+  Ended ended = read_until_closed(printed, child, deadline, stop);
   if (ended == Ended::well) ended = wait_for_end(child, deadline, stop);
-  if (ended != Ended::well) ::kill(-child, SIGKILL);
+  if (ended != Ended::well) kill_all(child);
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  // What has not ended is left: no thread may wait for it for ever.
+  while (::waitpid(child, &status, ended == Ended::well ? 0 : WNOHANG) < 0 && errno == EINTR) {
   }
+  if (!printed.first_errors.empty())
+    observe::warning("The exec plugin wrote to its standard error",
+                     {{"command", plugin.command}, {"text", excerpt(printed.first_errors, k_errors_bytes_max)}});
   switch (ended) {
     case Ended::well:
       break;
@@ -283,7 +318,7 @@ Result<ExecCredential> run_exec_plugin(const ClientConfig& config, std::chrono::
     return Error{fmt::format("exec plugin {} failed with {} {}", plugin.command,
                              WIFEXITED(status) ? "exit code" : "signal",
                              WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status))};
-  return read_exec_credential(text, plugin.api_version);
+  return read_exec_credential(printed.text, plugin.api_version);
 }
 
 }  // namespace berth::cluster::kube

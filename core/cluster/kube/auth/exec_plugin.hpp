@@ -18,8 +18,8 @@ struct ExecCredential {
 
 class StopEvent;  // stop_event.hpp
 
-/// Runs the command and reads the ExecCredential that it prints, of 1 MiB at most. Its standard error goes to ours, its
-/// standard input is empty; it has a process group of its own.
+/// Runs the command and reads the ExecCredential that it prints. It may print 1 MiB in all, of which the beginning of
+/// its standard error is logged. Its standard input is empty; it has a process group of its own.
 /// Threads: any; blocks until the command ends, at most `limit`, or until `stop` is set, if there is one: then the
 ///          command and those of its group are killed.
 /// Failure: says what went wrong, with the plugin's install hint when the command cannot be found.
