@@ -34,10 +34,11 @@ function(berth_use_precompiled_headers target kind)
   endif()
 endfunction()
 
-# berth_compile_together(target): eight sources of a library at a time become one where the build asks for it (BERTH_UNITY),
-# which takes a third of the time. Not for tests, which are short and use the same names. Sources that share a name in their
-# unnamed namespaces say so with berth_compile_alone(source…). Not for the policies either: BERTH_PLUGIN gives each source that
-# names policies a constant of its own.
+# berth_compile_together(target): eight sources of a library or of a test at a time become one where the build asks for it
+# (BERTH_UNITY), which takes a third of the time. So the sources of a target share no name in their unnamed namespaces, not even
+# for functions of other parameters: an overload that another source did not know of would be chosen in silence. Those that have
+# to say so with berth_compile_alone(source…). Not for the policies, nor for their tests: BERTH_PLUGIN gives each source that names
+# policies a constant of its own, and the tests of a policy all call the same things by the same names.
 function(berth_compile_together target)
   if(BERTH_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
@@ -86,6 +87,7 @@ function(berth_add_test name)
   target_compile_options(${name} PRIVATE -O0)
   target_compile_definitions(${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" BERTH_BINARY_DIR="${CMAKE_BINARY_DIR}")
   berth_use_precompiled_headers(${name} tests)
+  berth_compile_together(${name})
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
   if(ARG_ENVIRONMENT)

@@ -18,7 +18,7 @@
 #include "support/seeds.hpp"
 #include "text/parse.hpp"
 
-namespace berth::cases {
+namespace berth::cases::claim_properties {
 namespace {
 
 using cluster::RecordedWrite;
@@ -399,4 +399,4 @@ TEST(RandomClaims, GiveNoDeviceTwiceAndLeaveNothingBehind) {
 }
 
 }  // namespace
-}  // namespace berth::cases
+}  // namespace berth::cases::claim_properties

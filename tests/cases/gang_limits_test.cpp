@@ -17,7 +17,7 @@
 namespace berth::cases {
 namespace {
 
-constexpr std::string_view k_label = "scheduling.x-k8s.io/pod-group";
+constexpr std::string_view k_group_label = "scheduling.x-k8s.io/pod-group";
 constexpr auto k_second = std::chrono::seconds(1);
 
 /// One node, and pods that are decided about one decision at a time.
@@ -40,7 +40,7 @@ class SlowGang {
     for (int i = 0; i < members; ++i) pod(fmt::format("{}-{}", name, i), name);
   }
   void pod(const std::string& name, std::string_view group = {}) {
-    const std::string labels = group.empty() ? "" : fmt::format(R"("{}":"{}")", k_label, group);
+    const std::string labels = group.empty() ? "" : fmt::format(R"("{}":"{}")", k_group_label, group);
     put(fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default","uid":"uid-{}",
       "creationTimestamp":"1970-01-01T00:00:20Z","labels":{{{}}}}},
       "spec":{{"schedulerName":"default-scheduler","containers":[{{"name":"c","image":"i"}}]}}}})",

@@ -8,15 +8,15 @@
 namespace berth::cel {
 namespace {
 
-std::string repeated(std::string_view piece, int times) {
+std::string times_over(std::string_view piece, int times) {
   std::string text;
   for (int i = 0; i < times; ++i) text += piece;
   return text;
 }
 std::string letters(int count) { return "'" + std::string(static_cast<std::size_t>(count), 'a') + "'"; }
-std::string ones(int count) { return "[" + repeated("1,", count) + "1]"; }
+std::string ones(int count) { return "[" + times_over("1,", count) + "1]"; }
 
-Outcome evaluate(Evaluator& evaluator, const std::string& expression, const Limits& limits = {}) {
+Outcome evaluate_on_bare_device(Evaluator& evaluator, const std::string& expression, const Limits& limits = {}) {
   const Compiled compiled = Program::compile(expression);
   EXPECT_NE(compiled.program, nullptr) << expression.substr(0, 200) << ": " << compiled.error.text();
   if (compiled.program == nullptr) return {};
@@ -31,7 +31,7 @@ struct Charge {
 
 /// Each is evaluated once. `steps_min` is about what it takes at worst, in units of five nanoseconds, some of them an eighth.
 std::vector<Charge> charges() {
-  const std::string version = "'1.2.3-" + repeated("a.", 3900) + "a'";
+  const std::string version = "'1.2.3-" + times_over("a.", 3900) + "a'";
   return {
       {"a pattern that no automaton is made of", "!" + letters(2000) + ".matches('(a?){100}a{100}b')", 2000 * 500},
       {"the same, found", letters(2000) + ".find('(a?){100}a{100}b') == ''", 2000 * 500},
@@ -45,9 +45,9 @@ std::vector<Charge> charges() {
        "dyn('%s%s%s%s%d').format([" + letters(1000) + ", " + letters(1000) + ", " + letters(1000) + ", " +
            letters(1000) + ", dyn('a')]) == '' || true",
        250},
-      {"many digits", "dyn('" + repeated("%.999f", 50) + "').format([1.5]) == '' || true", 1000},
-      {"constants", "[1].all(x, " + repeated("false || ", 1000) + "true)", 1000},
-      {"lists of constants", "[1].all(x, [x, " + repeated("1, ", 1000) + "1].size() == 1002)", 1000},
+      {"many digits", "dyn('" + times_over("%.999f", 50) + "').format([1.5]) == '' || true", 1000},
+      {"constants", "[1].all(x, " + times_over("false || ", 1000) + "true)", 1000},
+      {"lists of constants", "[1].all(x, [x, " + times_over("1, ", 1000) + "1].size() == 1002)", 1000},
       {"keys that differ at their ends",
        "[" + letters(7000) +
            "].all(k, [lists.range(100).transformMapEntry(i, v, {k + string(1000 + v): v})].all(t, "
@@ -56,7 +56,7 @@ std::vector<Charge> charges() {
       {"a text read whole for one of CEL's units", "['" + std::string(8000, '1') + "'].all(t, double(t) > 0.0 || true)",
        8000},
       {"a URL with many parameters",
-       "[url('http://a/?" + repeated("a=b&", 2000) + "')].all(u, u.getQuery().size() == 1)", 100'000},
+       "[url('http://a/?" + times_over("a=b&", 2000) + "')].all(u, u.getQuery().size() == 1)", 100'000},
       {"an order of long texts",
        "[" + letters(7000) + "].all(k, [lists.range(100).map(v, k + string(1300 - v))].all(t, t.sort().size() == 100))",
        100 * 7000 / 32},
@@ -68,14 +68,14 @@ TEST(CelCharges, StepsStandForWhatTakesLong) {
     Evaluator evaluator;
     Limits limits;
     limits.steps = 1'000'000'000;
-    const Outcome outcome = evaluate(evaluator, charge.expression, limits);
+    const Outcome outcome = evaluate_on_bare_device(evaluator, charge.expression, limits);
     EXPECT_EQ(outcome.verdict, Verdict::yes) << charge.what << ": " << outcome.error;
     EXPECT_GE(outcome.steps - 4 * outcome.cost, charge.steps_min) << charge.what;
     // As many again, and one less than that is not enough.
     limits.steps = outcome.steps - 4 * outcome.cost;
-    EXPECT_EQ(evaluate(evaluator, charge.expression, limits).verdict, Verdict::yes) << charge.what;
+    EXPECT_EQ(evaluate_on_bare_device(evaluator, charge.expression, limits).verdict, Verdict::yes) << charge.what;
     --limits.steps;
-    EXPECT_EQ(evaluate(evaluator, charge.expression, limits).stop, Stop::steps) << charge.what;
+    EXPECT_EQ(evaluate_on_bare_device(evaluator, charge.expression, limits).stop, Stop::steps) << charge.what;
   }
 }
 
@@ -88,7 +88,7 @@ TEST(CelCharges, WhatHasNoStepsIsNotBegun) {
         megabytes + "cel.bind(u, '" + std::string(32, 'a') + "'.replace('a', " + letters(1000) +
             ") + 'b', t.indexOf(u) < 0))"}) {
     Evaluator evaluator;
-    const Outcome outcome = evaluate(evaluator, expression);
+    const Outcome outcome = evaluate_on_bare_device(evaluator, expression);
     EXPECT_EQ(outcome.stop, Stop::steps) << expression.substr(0, 60) << ": " << outcome.error;
     EXPECT_LE(outcome.steps, Limits().steps + 4 * outcome.cost);
   }
@@ -102,7 +102,7 @@ TEST(CelCharges, InterruptionIsAskedForBetweenMatches) {
   int asked = 0;
   limits.context = &asked;
   limits.interrupted = [](void* context) { return ++*static_cast<int*>(context) == 3; };
-  const Outcome outcome = evaluate(evaluator, expression, limits);
+  const Outcome outcome = evaluate_on_bare_device(evaluator, expression, limits);
   EXPECT_EQ(outcome.error, "operation interrupted");
   EXPECT_EQ(outcome.stop, Stop::interrupted);
   EXPECT_EQ(asked, 3);
@@ -122,7 +122,7 @@ TEST(CelCharges, LargePatternsDoNotCompile) {
     EXPECT_EQ(compiled.program, nullptr) << pattern;
     EXPECT_LT(compiled.steps, 1'000'000u) << pattern;
   }
-  const Compiled classes = Program::compile("device.driver.matches(r'" + repeated("\\pL", 3'000) + "')");
+  const Compiled classes = Program::compile("device.driver.matches(r'" + times_over("\\pL", 3'000) + "')");
   EXPECT_EQ(classes.program, nullptr);
   EXPECT_LT(classes.steps, 2'000'000u) << "not read at all";
 }
@@ -140,7 +140,7 @@ TEST(CelCharges, PatternsOfASelectorHaveFourMebibytes) {
   EXPECT_EQ(many.program, nullptr);
   EXPECT_NE(many.error.text().find("more memory than the 4 MiB"), std::string::npos) << many.error.text();
   // One that is there twice counts once.
-  EXPECT_NE(Program::compile("true" + repeated(" && !device.driver.matches('a')", 200)).program, nullptr);
+  EXPECT_NE(Program::compile("true" + times_over(" && !device.driver.matches('a')", 200)).program, nullptr);
 }
 
 TEST(CelCharges, TheCacheIsBoundedByWhatProgramsTake) {

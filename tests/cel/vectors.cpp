@@ -67,7 +67,7 @@ Recording read(const Element& root) {
   return recording;
 }
 
-std::string name_of(Verdict verdict) {
+std::string word_of(Verdict verdict) {
   return verdict == Verdict::yes ? "true" : verdict == Verdict::no ? "false" : "error";
 }
 
@@ -97,7 +97,7 @@ Comparison compare_with_recording(const Recording& recording, const Vector& vect
     const auto& device = result.first;
     const auto& expected = result.second;
     const Outcome outcome = evaluator.evaluate(*compiled.program, recording.devices.at(device));
-    const std::string is = name_of(outcome.verdict);
+    const std::string is = word_of(outcome.verdict);
     if (is != expected.result) {
       made.differs += (made.differs.empty() ? "" : "; ") + device + ": " + is;
       if (!outcome.error.empty()) made.differs += " (" + std::string(outcome.error) + ')';

@@ -137,6 +137,11 @@ class ExtenderWorld {
 
 inline Answer all_pass(const Question& question) { return passing(nodes_of(question)); }
 
+/// a, b and c, all alike.
+inline void three_nodes(ExtenderWorld& world) {
+  for (const char* name : {"a", "b", "c"}) world.node(name);
+}
+
 /// One node, one pod and one extender.
 class Attempt {
  public:

@@ -5,10 +5,6 @@
 namespace berth::tests {
 namespace {
 
-void three_nodes(ExtenderWorld& world) {
-  for (const char* name : {"a", "b", "c"}) world.node(name);
-}
-
 TEST(ExtenderFilter, IsAskedAboutTheNodesThatPassedTheFilters) {
   ScriptedExtender extender([](const Question&) { return passing({"c"}); });
   ExtenderWorld world(one_extender(extender, "filterVerb: filter"));

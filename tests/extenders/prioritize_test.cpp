@@ -21,10 +21,6 @@ Answer scores(std::initializer_list<std::pair<const char*, std::int64_t>> list) 
   return Answer::of(out);
 }
 
-void three_nodes(ExtenderWorld& world) {
-  for (const char* name : {"a", "b", "c"}) world.node(name);
-}
-
 std::int64_t total(ExtenderWorld& world, const std::string& node) {
   world.simulation->cluster().deliver();
   const model::PodPtr pod = world.simulation->cluster().find_pod("ns", "p");

@@ -10,7 +10,7 @@
 namespace berth::app {
 namespace {
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST(AmountText, UsesTheUnitPeopleWrite) {
   EXPECT_EQ(report::amount_text(8000, report::AmountUnit::milli_cores), "8");
@@ -61,9 +61,9 @@ TEST(TableReport, GivesNoControlCharacterOfANameToTheTerminal) {
       const auto byte = static_cast<unsigned char>(c);
       EXPECT_TRUE(byte == '\n' || (byte >= 0x20 && byte != 0x7f)) << text;
     }
-    EXPECT_FALSE(has(text, "\xc2\x9b")) << text;
-    EXPECT_TRUE(has(text, "web\\x1b[2J\\x0ashop  forged  a-1")) << text;
-    EXPECT_TRUE(has(text, "a\\x1b[31m")) << text;
+    EXPECT_FALSE(contains(text, "\xc2\x9b")) << text;
+    EXPECT_TRUE(contains(text, "web\\x1b[2J\\x0ashop  forged  a-1")) << text;
+    EXPECT_TRUE(contains(text, "a\\x1b[31m")) << text;
   }
 }
 
@@ -116,15 +116,15 @@ TEST(TableReport, WideAddsColumnsAndExtendedResourcesAlwaysShow) {
   report.resources.push_back({"example.com/gpu", report::AmountUnit::count});
   report.nodes[0].usage.push_back({1, 4});
   const std::string narrow = report::render_table(report, {});
-  EXPECT_FALSE(has(narrow, "EPHEMERAL-STORAGE")) << narrow;
-  EXPECT_TRUE(has(narrow, "example.com/gpu")) << narrow;
-  EXPECT_TRUE(has(narrow, "25% 1/4")) << narrow;
+  EXPECT_FALSE(contains(narrow, "EPHEMERAL-STORAGE")) << narrow;
+  EXPECT_TRUE(contains(narrow, "example.com/gpu")) << narrow;
+  EXPECT_TRUE(contains(narrow, "25% 1/4")) << narrow;
   report::TableStyle style;
   style.wide = true;
   const std::string wide = report::render_table(report, style);
   for (const char* part :
        {"EPHEMERAL-STORAGE", "zone-a", "1000", "EVALUATED", "FEASIBLE", "a-1=520 b-1=498", "NOMINATED"})
-    EXPECT_TRUE(has(wide, part)) << part << "\n" << wide;
+    EXPECT_TRUE(contains(wide, part)) << part << "\n" << wide;
 }
 
 TEST(TableReport, SummarisesLargeClusters) {
@@ -135,26 +135,26 @@ TEST(TableReport, SummarisesLargeClusters) {
   const report::SimulationReport report = report_of(pods, nodes);
   const std::string text = report::render_table(report, {});
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 100) << text;
-  EXPECT_TRUE(has(text, "… 260 more pods; -o wide shows all")) << text;
-  EXPECT_TRUE(has(text, "   200  frequent.\n")) << text;
-  EXPECT_TRUE(has(text, "   100  rare.\n")) << text;
-  EXPECT_TRUE(has(text, "\n  n4999 ")) << "the fullest nodes come first\n" << text;
-  EXPECT_FALSE(has(text, "\n  n0 ")) << text;
-  EXPECT_TRUE(has(text, "… 4975 more nodes, less used; -o wide shows all")) << text;
-  EXPECT_TRUE(has(text, "  cpu     1250  1250  1250   750    500     0\n")) << text;
+  EXPECT_TRUE(contains(text, "… 260 more pods; -o wide shows all")) << text;
+  EXPECT_TRUE(contains(text, "   200  frequent.\n")) << text;
+  EXPECT_TRUE(contains(text, "   100  rare.\n")) << text;
+  EXPECT_TRUE(contains(text, "\n  n4999 ")) << "the fullest nodes come first\n" << text;
+  EXPECT_FALSE(contains(text, "\n  n0 ")) << text;
+  EXPECT_TRUE(contains(text, "… 4975 more nodes, less used; -o wide shows all")) << text;
+  EXPECT_TRUE(contains(text, "  cpu     1250  1250  1250   750    500     0\n")) << text;
   report::TableStyle style;
   style.wide = true;
   const std::string wide = report::render_table(report, style);
-  EXPECT_TRUE(has(wide, "\n  n0 ") && has(wide, " p299 "));
-  EXPECT_FALSE(has(wide, "more"));
+  EXPECT_TRUE(contains(wide, "\n  n0 ") && contains(wide, " p299 "));
+  EXPECT_FALSE(contains(wide, "more"));
 }
 
 TEST(TableReport, HasNoEscapeSequencesUnlessForATerminal) {
   const report::SimulationReport report = report_of({pending("p", "why.")}, {node_line("a", 1, 2)});
-  EXPECT_FALSE(has(report::render_table(report, {}), "\033"));
+  EXPECT_FALSE(contains(report::render_table(report, {}), "\033"));
   report::TableStyle style;
   style.colour = true;
-  EXPECT_TRUE(has(report::render_table(report, style), "\033[1mPENDING (1)\033[0m"));
+  EXPECT_TRUE(contains(report::render_table(report, style), "\033[1mPENDING (1)\033[0m"));
 }
 
 TEST(TableReport, OfAnEmptyClusterIsOneLine) {

@@ -66,7 +66,7 @@ struct Activations final : framework::ActivationPort {
   std::vector<std::string> uids;
 };
 
-class EvictionsTest : public testing::Test {
+class EvictionsTest : public ::testing::Test {
  protected:
   SlowWriter writer;
   Activations activations;
@@ -140,7 +140,7 @@ class PromptWriter final : public cluster::ClusterWriter {
   bool hangs = false;
 };
 
-class EvictionsInTheCycle : public testing::Test {
+class EvictionsInTheCycle : public ::testing::Test {
  protected:
   PromptWriter writer;
   Activations activations;

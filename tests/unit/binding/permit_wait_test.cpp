@@ -7,9 +7,9 @@ namespace {
 
 using queue::Place;
 
-constexpr std::int64_t k_second = 1'000'000'000;
-const PermitWait k_gang_waits{k_gang, "Gang", 300 * k_second};
-const PermitWait k_quota_waits{k_quota, "Quota", 10 * k_second};
+constexpr std::int64_t k_second_ns = 1'000'000'000;
+const PermitWait k_gang_waits{k_gang, "Gang", 300 * k_second_ns};
+const PermitWait k_quota_waits{k_quota, "Quota", 10 * k_second_ns};
 
 TEST(PermitWait, HoldsThePodUntilEveryPluginAllows) {
   BindingFixture f;
@@ -42,7 +42,7 @@ TEST(PermitWait, ARejectionIsAVerdictOfThatPlugin) {
 TEST(PermitWait, TheEarliestTimerDecides) {
   BindingFixture f;
   f.place({k_gang_waits, k_quota_waits});
-  EXPECT_EQ(f.timers.next_ns(), 10 * k_second);
+  EXPECT_EQ(f.timers.next_ns(), 10 * k_second_ns);
   f.clock.advance(10s);
   f.timers.run_due();
   EXPECT_EQ(f.writer.events.at(0).note,
@@ -62,8 +62,8 @@ TEST(PermitWait, PrintsTimeoutsAsGoDoes) {
 
 TEST(PermitWait, IsAtMostFifteenMinutes) {
   BindingFixture f;
-  f.place({{k_gang, "Gang", 3600 * k_second}});
-  EXPECT_EQ(f.timers.next_ns(), 900 * k_second);
+  f.place({{k_gang, "Gang", 3600 * k_second_ns}});
+  EXPECT_EQ(f.timers.next_ns(), 900 * k_second_ns);
   f.waiting.allow("uid-p", k_gang);
 }
 
@@ -162,11 +162,11 @@ TEST(DurationText, IsGos) {
                         {2'000'000, "2ms"},
                         {1'000'000'000, "1s"},
                         {1'500'000'000, "1.5s"},
-                        {60 * k_second, "1m0s"},
-                        {300 * k_second, "5m0s"},
-                        {3'600 * k_second, "1h0m0s"},
-                        {3'723 * k_second + 4'000'000, "1h2m3.004s"},
-                        {-90 * k_second, "-1m30s"}};
+                        {60 * k_second_ns, "1m0s"},
+                        {300 * k_second_ns, "5m0s"},
+                        {3'600 * k_second_ns, "1h0m0s"},
+                        {3'723 * k_second_ns + 4'000'000, "1h2m3.004s"},
+                        {-90 * k_second_ns, "-1m30s"}};
   for (const Case& c : cases) EXPECT_EQ(duration_text(c.ns), c.text);
 }
 

@@ -9,13 +9,13 @@
 namespace berth::config::test {
 namespace {
 
-struct Refusal {
+struct ProfileRefusal {
   std::string_view name;
   std::string body;
   std::string_view problem;
 };
 
-class RefusedProfile : public testing::TestWithParam<Refusal> {};
+class RefusedProfile : public testing::TestWithParam<ProfileRefusal> {};
 
 TEST_P(RefusedProfile, SaysWhereWhatAndWhatWouldBeRight) {
   PluginCatalog catalog = bundled_plugins();
@@ -24,7 +24,7 @@ TEST_P(RefusedProfile, SaysWhereWhatAndWhatWouldBeRight) {
             std::string(GetParam().problem) + "\n");
 }
 
-const Refusal k_refusals[] = {
+const ProfileRefusal k_refusals[] = {
     {"plugin_mistyped", "profiles: [{plugins: {score: {enabled: [{name: NodeAfinity}]}}}]",
      "berth.yaml:3:41: profiles[0].plugins.score.enabled[0]: plugin \"NodeAfinity\" is not loaded (did you mean "
      "\"NodeAffinity\"?)"},

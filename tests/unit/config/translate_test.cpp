@@ -113,12 +113,12 @@ INSTANTIATE_TEST_SUITE_P(Translate, OldFile, testing::ValuesIn(old_files()), [](
 // --- what is refused
 // --------------------------------------------------------------------------------------------------
 
-struct Refusal {
+struct VersionRefusal {
   std::string_view name, version, body;  // below the header: its first line is line 3
   std::string_view problems;
 };
 
-class RefusedVersion : public testing::TestWithParam<Refusal> {};
+class RefusedVersion : public testing::TestWithParam<VersionRefusal> {};
 
 TEST_P(RefusedVersion, SaysWhereWhatAndWhatWouldBeRight) {
   const std::string text = "apiVersion: kubescheduler.config.k8s.io/" + std::string(GetParam().version) +
@@ -128,7 +128,7 @@ TEST_P(RefusedVersion, SaysWhereWhatAndWhatWouldBeRight) {
   EXPECT_EQ(problems.render(), std::string(GetParam().problems) + "\n");
 }
 
-const Refusal k_refused_versions[] = {
+const VersionRefusal k_refused_versions[] = {
     {"field_of_later", "v1beta3", "delayCacheUntilActive: true",
      R"(f:3:1: unknown field "delayCacheUntilActive" (v1beta3 does not have it; write kubescheduler.config.k8s.io/v1))"},
     {"profile_field_of_later", "v1beta2", "profiles: [{percentageOfNodesToScore: 5}]",
@@ -173,7 +173,7 @@ const Refusal k_refused_versions[] = {
 INSTANTIATE_TEST_SUITE_P(Translate, RefusedVersion, testing::ValuesIn(k_refused_versions),
                          [](const auto& test) { return std::string(test.param.name); });
 
-class RefusedPolicy : public testing::TestWithParam<Refusal> {};
+class RefusedPolicy : public testing::TestWithParam<VersionRefusal> {};
 
 TEST_P(RefusedPolicy, SaysItInTheWordsOfThen) {
   text::Diagnostics problems;
@@ -181,7 +181,7 @@ TEST_P(RefusedPolicy, SaysItInTheWordsOfThen) {
   EXPECT_EQ(problems.render(), std::string(GetParam().problems) + "\n");
 }
 
-const Refusal k_refused_policies[] = {
+const VersionRefusal k_refused_policies[] = {
     {"unknown_predicate", "", "predicates: [{name: x}]",
      R"(f:3:21: predicates[0].name: Invalid configuration: Predicate type not found for "x")"},
     {"unknown_priority", "", "priorities: [{name: x, weight: 1}]",

@@ -17,9 +17,9 @@ namespace {
 constexpr std::size_t k_groups = 7;
 
 /// Groups and totals by position, and what a GroupRanking keeps computed from them each time.
-class Changes {
+class GroupChanges {
  public:
-  Changes(std::uint32_t seed, std::size_t nodes)
+  GroupChanges(std::uint32_t seed, std::size_t nodes)
       : random_(seed), groups_(nodes, GroupRanking::k_no_group), totals_(nodes, 0) {
     ranking_.reset(nodes);
     for (GroupRanking::Group g = 0; g < k_groups; ++g) ranking_.open(g);
@@ -91,7 +91,7 @@ TEST(GroupRanking, IsAsComputedFreshAfterEachOfManyChanges) {
   for (const std::uint32_t seed : tests::seeds())
     for (const std::size_t nodes : k_sizes) {
       SCOPED_TRACE(fmt::format("BERTH_SEED={}, {} nodes", seed, nodes));
-      Changes changes(seed, nodes);
+      GroupChanges changes(seed, nodes);
       for (std::size_t i = 0; i < nodes; ++i) changes.change();
       for (int i = 0; i < (nodes > 1000 ? k_changes_of_many_nodes : 500); ++i) {
         changes.change();

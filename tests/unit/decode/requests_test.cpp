@@ -20,13 +20,13 @@ model::PodResource resource(Decoding& in, const model::PodRequests& requests, st
   return {};
 }
 
-struct Case {
+struct RequestCase {
   std::string_view name, spec, status;
   std::int64_t request, effective, scoring, nonzero;  // cpu, in milli
 };
 
 TEST(Requests, SumCpuInEachOfUpstreamsWays) {
-  const Case cases[] = {
+  const RequestCase cases[] = {
       {"nothing asked", "{containers: [{name: a}]}", "{}", 0, 0, 100, 100},
       {"explicit zero is asked", "{containers: [{name: a, resources: {requests: {cpu: 0}}}]}", "{}", 0, 0, 0, 0},
       {"sidecar first",
@@ -98,7 +98,7 @@ TEST(Requests, SumCpuInEachOfUpstreamsWays) {
        "reason: Infeasible}]}",
        5, 0, 5, 0},
   };
-  for (const Case& c : cases) {
+  for (const RequestCase& c : cases) {
     Decoding in;
     const model::PodRequests got = requests(in, c.spec, c.status);
     const model::PodResource cpu = resource(in, got, "cpu");

@@ -10,12 +10,12 @@ namespace berth::framework::testing {
 namespace {
 
 /// What one row shows: free cpu, zone, unschedulable, free cpu by the pod's own list.
-struct Row {
+struct BlockRow {
   std::int64_t free = 0;
   std::uint32_t zone = 0;
   bool cordoned = false;
   std::int64_t pod_free = 0;
-  friend bool operator==(const Row&, const Row&) = default;
+  friend bool operator==(const BlockRow&, const BlockRow&) = default;
 };
 
 struct BlockFixture : FrameworkFixture {
@@ -45,13 +45,13 @@ struct BlockFixture : FrameworkFixture {
     candidates.assign(block.words(), ~std::uint64_t{0});
     return *blocks.bind(block, *instance, context.get(), candidates.data());
   }
-  static Row at(const berth_node_block_v1& block, std::uint32_t row) {
+  static BlockRow at(const berth_node_block_v1& block, std::uint32_t row) {
     const auto* const by_pod = static_cast<const std::int64_t* const*>(block.columns[3]);
     return {static_cast<const std::int64_t*>(block.columns[0])[row],
             static_cast<const std::uint32_t*>(block.columns[1])[row],
             bitmap::test(static_cast<const std::uint64_t*>(block.columns[2]), row), by_pod[0][row]};
   }
-  Row want(cache::Slot slot) {
+  BlockRow want(cache::Slot slot) {
     const cache::NodeRow& row = snapshot.row(slot);
     const std::int64_t free = row.allocatable_of(cache::k_cpu) - row.requested_of(cache::k_cpu);
     return {free, row.node->labels.at(0).value, row.node->unschedulable, free};
@@ -104,12 +104,13 @@ TEST(NodeBlocks, PadRowsAreZeroAlsoAfterALargerBlock) {
     const std::span<const cache::Slot> slots(many.data() + 10, size);
     const berth_node_block_v1& block = f.bind(f.blocks.gathered(slots));
     for (std::uint32_t i = 0; i < block.rows; ++i) ASSERT_EQ(f.at(block, i), f.want(slots[i])) << i;
-    for (std::uint32_t i = block.rows; i % 64 != 0; ++i) ASSERT_EQ(f.at(block, i), Row{}) << size << ", pad row " << i;
+    for (std::uint32_t i = block.rows; i % 64 != 0; ++i)
+      ASSERT_EQ(f.at(block, i), BlockRow{}) << size << ", pad row " << i;
   }
   const berth_node_block_v1& one = f.bind(f.blocks.what_if(9, f.snapshot.row(9)));
-  for (std::uint32_t i = 1; i < 64; ++i) ASSERT_EQ(f.at(one, i), Row{}) << i;
+  for (std::uint32_t i = 1; i < 64; ++i) ASSERT_EQ(f.at(one, i), BlockRow{}) << i;
   const berth_node_block_v1& tail = f.bind(f.blocks.contiguous(192, BlockFixture::k_nodes - 192));
-  for (std::uint32_t i = tail.rows; i < 64; ++i) ASSERT_EQ(f.at(tail, i), Row{}) << i;
+  for (std::uint32_t i = tail.rows; i < 64; ++i) ASSERT_EQ(f.at(tail, i), BlockRow{}) << i;
 }
 
 TEST(NodeBlocks, AreAligned) {

@@ -6,9 +6,9 @@
 namespace berth::framework {
 namespace {
 
-using Texts = std::vector<std::string>;
+using TextList = std::vector<std::string>;
 
-Texts texts_of(const ReasonTable& table, berth_reason id) {
+TextList texts_of(const ReasonTable& table, berth_reason id) {
   const auto span = table.texts(id);
   return {span.begin(), span.end()};
 }
@@ -19,7 +19,7 @@ TEST(ReasonTable, GivesEqualListsEqualIds) {
   EXPECT_NE(id & ReasonTable::k_composed, 0u) << "no id of a plugin's own table";
   EXPECT_EQ(table.make({"Too many pods", "Insufficient cpu"}), id);
   EXPECT_NE(table.make({"Insufficient cpu", "Too many pods"}), id);
-  EXPECT_EQ(texts_of(table, id), (Texts{"Too many pods", "Insufficient cpu"}));
+  EXPECT_EQ(texts_of(table, id), (TextList{"Too many pods", "Insufficient cpu"}));
   EXPECT_TRUE(table.texts(id + 100).empty());
 }
 
@@ -27,15 +27,15 @@ TEST(ReasonTable, FoldsWhatIsTooMuchAndForgetsItBetweenCycles) {
   ReasonTable table;
   const berth_reason first = table.make({"first"});
   table.trim();
-  EXPECT_EQ(texts_of(table, first), Texts{"first"}) << "a few lists are kept";
+  EXPECT_EQ(texts_of(table, first), TextList{"first"}) << "a few lists are kept";
   for (std::size_t i = 1; i < ReasonTable::k_max_lists; ++i) table.make({std::to_string(i)});
   const berth_reason folded = table.make({"one too many"});
-  EXPECT_EQ(texts_of(table, folded), Texts{"(too many reasons)"});
+  EXPECT_EQ(texts_of(table, folded), TextList{"(too many reasons)"});
   EXPECT_EQ(table.make({"another"}), folded);
   EXPECT_EQ(table.make({"first"}), first);
   table.trim();
   EXPECT_TRUE(table.texts(first).empty());
-  EXPECT_EQ(texts_of(table, table.make({"another"})), Texts{"another"});
+  EXPECT_EQ(texts_of(table, table.make({"another"})), TextList{"another"});
 }
 
 }  // namespace

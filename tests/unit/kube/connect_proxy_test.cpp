@@ -10,12 +10,12 @@ namespace {
 
 using namespace cluster::kube;
 
-struct Case {
+struct ProxyCase {
   std::string name;
   bool tls_proxy = false, tls_server = false;
 };
 
-class ConnectProxyTest : public testing::TestWithParam<Case> {
+class ConnectProxyTest : public testing::TestWithParam<ProxyCase> {
  protected:
   static ApiServerOptions server_options() {
     ApiServerOptions options;
@@ -63,8 +63,8 @@ TEST_P(ConnectProxyTest, AProxyOrServerWithAnUnknownAuthorityIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, ConnectProxyTest,
-                         testing::Values(Case{"plain_to_plain"}, Case{"plain_to_tls", false, true},
-                                         Case{"tls_to_plain", true, false}, Case{"tls_to_tls", true, true}),
+                         testing::Values(ProxyCase{"plain_to_plain"}, ProxyCase{"plain_to_tls", false, true},
+                                         ProxyCase{"tls_to_plain", true, false}, ProxyCase{"tls_to_tls", true, true}),
                          [](const auto& way) { return way.param.name; });
 
 }  // namespace

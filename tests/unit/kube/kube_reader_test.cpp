@@ -11,14 +11,14 @@ namespace {
 
 using namespace cluster::kube;
 
-struct Case {
+struct ReaderCase {
   std::string name;
   bool streaming_client = true, streaming_server = true;
   std::size_t page_max = 0;
   bool protobuf = false, gzip = false;
 };
 
-KubeReaderOptions reader_options(const Case& way) {
+KubeReaderOptions reader_options(const ReaderCase& way) {
   KubeReaderOptions options;
   options.resources = {"core/v1/services", "example.com/v1/nowhere", "example.com/v1/widgets"};
   options.client.qps = -1;
@@ -31,7 +31,7 @@ KubeReaderOptions reader_options(const Case& way) {
   return options;
 }
 
-ApiServerOptions server_options(const Case& way) {
+ApiServerOptions server_options(const ReaderCase& way) {
   ApiServerOptions options;
   options.streaming_lists = way.streaming_server;
   options.page_max = way.page_max;
@@ -39,7 +39,7 @@ ApiServerOptions server_options(const Case& way) {
   return options;
 }
 
-class KubeReaderTest : public testing::TestWithParam<Case> {
+class KubeReaderTest : public testing::TestWithParam<ReaderCase> {
  protected:
   ~KubeReaderTest() override { reader.stop(); }
 
@@ -278,12 +278,12 @@ TEST(SilentWatch, IsEndedAndGoesOnFromWhereItWas) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, KubeReaderTest,
-                         testing::Values(Case{"streaming"}, Case{"lists", false}, Case{"pages", false, true, 5},
-                                         Case{"falls_back", true, false},
-                                         Case{"protobuf_streaming", true, true, 0, true},
-                                         Case{"protobuf_pages", false, true, 5, true},
-                                         Case{"gzip_pages", false, true, 5, false, true},
-                                         Case{"gzip_protobuf", false, true, 0, true, true}),
+                         testing::Values(ReaderCase{"streaming"}, ReaderCase{"lists", false},
+                                         ReaderCase{"pages", false, true, 5}, ReaderCase{"falls_back", true, false},
+                                         ReaderCase{"protobuf_streaming", true, true, 0, true},
+                                         ReaderCase{"protobuf_pages", false, true, 5, true},
+                                         ReaderCase{"gzip_pages", false, true, 5, false, true},
+                                         ReaderCase{"gzip_protobuf", false, true, 0, true, true}),
                          [](const auto& way) { return way.param.name; });
 
 }  // namespace

@@ -153,7 +153,7 @@ std::vector<PoisonCase> poison_cases() {
   return out;
 }
 
-struct Way {
+struct PoisonWay {
   std::string name;
   bool streams = false;
   std::size_t page_max = 0;
@@ -161,7 +161,7 @@ struct Way {
   bool after_start = false;
 };
 
-class PoisonedObjectsTest : public testing::TestWithParam<Way> {
+class PoisonedObjectsTest : public testing::TestWithParam<PoisonWay> {
  protected:
   PoisonedObjectsTest() {
     for (PoisonCase& c : poison_cases())
@@ -348,12 +348,13 @@ TEST_P(PoisonedObjectsTest, AfterManyThatCannotBeReadAListIsTaken) {
   EXPECT_GE(progress_of("core/v1/pods").counts.undecodable.at(1), 100u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, PoisonedObjectsTest,
-                         testing::Values(Way{"json_list"}, Way{"json_pages", false, 3}, Way{"json_streamed", true},
-                                         Way{"json_watch", true, 0, false, true}, Way{"protobuf_list", false, 0, true},
-                                         Way{"protobuf_pages", false, 3, true}, Way{"protobuf_streamed", true, 0, true},
-                                         Way{"protobuf_watch", true, 0, true, true}),
-                         [](const auto& way) { return way.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Ways, PoisonedObjectsTest,
+    testing::Values(PoisonWay{"json_list"}, PoisonWay{"json_pages", false, 3}, PoisonWay{"json_streamed", true},
+                    PoisonWay{"json_watch", true, 0, false, true}, PoisonWay{"protobuf_list", false, 0, true},
+                    PoisonWay{"protobuf_pages", false, 3, true}, PoisonWay{"protobuf_streamed", true, 0, true},
+                    PoisonWay{"protobuf_watch", true, 0, true, true}),
+    [](const auto& way) { return way.param.name; });
 
 // The server says with each watch that the version is too old, as a server in trouble does.
 TEST(ReflectorBackOff, AListFollowsAWatchThatWasRefusedOnlyAfterAWait) {

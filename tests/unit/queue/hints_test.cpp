@@ -4,17 +4,17 @@
 namespace berth::queue::testing {
 namespace {
 
-struct Case {
+struct HintCase {
   const char* name;
   std::vector<PluginIndex> unschedulable, pending;
   ClusterEvent event;
   Place want;  // after the event, with the back-off over
 };
 
-class EventVerdict : public ::testing::TestWithParam<Case> {};
+class EventVerdict : public ::testing::TestWithParam<HintCase> {};
 
 TEST_P(EventVerdict, MovesOrLeavesTheWaitingPod) {
-  const Case& c = GetParam();
+  const HintCase& c = GetParam();
   QueueFixture f;
   f.add("p");
   Rejectors rejectors;
@@ -30,20 +30,20 @@ TEST_P(EventVerdict, MovesOrLeavesTheWaitingPod) {
 INSTANTIATE_TEST_SUITE_P(
     Rules, EventVerdict,
     ::testing::Values(
-        Case{"node_affinity_hears_of_taints", {k_affinity}, {}, k_node_taint, Place::active},
-        Case{"taint_toleration_ignores_labels", {k_taints}, {}, k_node_label, Place::unschedulable},
-        Case{"one_willing_rejector_is_enough", {k_fit, k_affinity}, {}, k_assigned_pod_delete, Place::active},
-        Case{"no_registration_no_move", {k_deaf}, {}, k_node_add, Place::unschedulable},
-        Case{"narrow_registration_ignores_broad_update",
-             {k_affinity},
-             {},
-             ClusterEvent{EventResource::node, actions::update, {}},
-             Place::unschedulable},
-        Case{"nobody_rejected_moves_on_the_wildcard",
-             {k_affinity},
-             {},
-             ClusterEvent{EventResource::any, actions::all, "UnschedulableTimeout"},
-             Place::active}),
+        HintCase{"node_affinity_hears_of_taints", {k_affinity}, {}, k_node_taint, Place::active},
+        HintCase{"taint_toleration_ignores_labels", {k_taints}, {}, k_node_label, Place::unschedulable},
+        HintCase{"one_willing_rejector_is_enough", {k_fit, k_affinity}, {}, k_assigned_pod_delete, Place::active},
+        HintCase{"no_registration_no_move", {k_deaf}, {}, k_node_add, Place::unschedulable},
+        HintCase{"narrow_registration_ignores_broad_update",
+                 {k_affinity},
+                 {},
+                 ClusterEvent{EventResource::node, actions::update, {}},
+                 Place::unschedulable},
+        HintCase{"nobody_rejected_moves_on_the_wildcard",
+                 {k_affinity},
+                 {},
+                 ClusterEvent{EventResource::any, actions::all, "UnschedulableTimeout"},
+                 Place::active}),
     [](const auto& row) { return row.param.name; });
 
 TEST(Hints, AnEventMovesToBackoffWhileThePodIsBackingOff) {

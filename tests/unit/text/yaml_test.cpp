@@ -17,7 +17,7 @@ Document one(std::string_view text) {
   return std::move(documents.front());
 }
 
-std::string refused(std::string_view text) {
+std::string refused_yaml(std::string_view text) {
   Diagnostics problems;
   parse_yaml(text, "f.yaml", problems);
   return problems.render();
@@ -108,7 +108,7 @@ TEST(Yaml, ResolvesAnchorsAndMergeKeys) {
   EXPECT_EQ(to_json(*document.root().find("same")), R"({"x":1,"y":2})");
   EXPECT_EQ(document.root().find("same")->position(), (Position{6, 7}));
   EXPECT_EQ(to_json(*document.root().find("quoted")), R"({"<<":1})");
-  EXPECT_NE(refused("<<: 3\n").find("'<<' takes a mapping"), std::string::npos);
+  EXPECT_NE(refused_yaml("<<: 3\n").find("'<<' takes a mapping"), std::string::npos);
 }
 
 TEST(Yaml, BoundsWhatAliasesCanStandFor) {
@@ -119,12 +119,12 @@ TEST(Yaml, BoundsWhatAliasesCanStandFor) {
     for (int k = 0; k < 9; ++k) bomb += "," + last;
     bomb += "]\n";
   }
-  EXPECT_NE(refused(bomb).find("aliases stand for more than"), std::string::npos);
-  EXPECT_NE(refused("a: &a [*a]\n").find("an alias inside of what it names"), std::string::npos);
+  EXPECT_NE(refused_yaml(bomb).find("aliases stand for more than"), std::string::npos);
+  EXPECT_NE(refused_yaml("a: &a [*a]\n").find("an alias inside of what it names"), std::string::npos);
   std::string deep = "a0: &a0 [x]\n";
   for (int i = 1; i < 150; ++i)
     deep += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + "]\n";
-  EXPECT_NE(refused(deep).find("nested deeper than 100 levels"), std::string::npos);
+  EXPECT_NE(refused_yaml(deep).find("nested deeper than 100 levels"), std::string::npos);
 }
 
 TEST(Yaml, RefusesMalformedTextWithItsPlace) {
@@ -142,9 +142,9 @@ TEST(Yaml, RefusesMalformedTextWithItsPlace) {
       {", a", "f.yaml:1:1: malformed YAML: no value can start here"},
       {"a: \"\\N\"", "f.yaml:1:4: malformed YAML: an escape that is no character here"},
   };
-  for (const Case& c : cases) EXPECT_EQ(refused(c.yaml).substr(0, c.want.size()), c.want) << refused(c.yaml);
-  EXPECT_NE(refused(std::string(100'000, '[')), "");
-  EXPECT_NE(refused(std::string(400, '[') + std::string(400, ']')).find("nested deeper"), std::string::npos);
+  for (const Case& c : cases) EXPECT_EQ(refused_yaml(c.yaml).substr(0, c.want.size()), c.want) << refused_yaml(c.yaml);
+  EXPECT_NE(refused_yaml(std::string(100'000, '[')), "");
+  EXPECT_NE(refused_yaml(std::string(400, '[') + std::string(400, ']')).find("nested deeper"), std::string::npos);
 }
 
 TEST(Yaml, KeepsWhatStoodBeforeAFault) {
