@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "net/http_message.hpp"
+#include "observe/log.hpp"
 
 namespace berth::net {
 namespace {
@@ -121,28 +122,6 @@ asio::awaitable<Status> connect_through_socks(beast::tcp_stream& stream, const U
   co_return Unit{};
 }
 
-/// `socket` is the one below the stream. `whom`: the server, or the proxy, which is judged by the same authority.
-template <typename Stream>
-asio::awaitable<Status> shake_hands(Stream& stream, beast::tcp_stream& socket, const TlsOptions& options,
-                                    const Url& whom, Deadline end) {
-  const std::string& name = options.server_name.empty() ? whom.host : options.server_name;
-  error_code is_name;
-  asio::ip::make_address(name, is_name);
-  if (is_name) SSL_set_tlsext_host_name(stream.native_handle(), name.c_str());
-  static constexpr std::string_view k_http_11{"\x08http/1.1"};  // as ALPN writes it
-  SSL_set_alpn_protos(stream.native_handle(), reinterpret_cast<const unsigned char*>(k_http_11.data()),
-                      static_cast<unsigned int>(k_http_11.size()));
-  if (!options.insecure) stream.set_verify_callback(asio::ssl::host_name_verification(name));
-  socket.expires_at(within(k_handshake_limit, end));
-  auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::client, k_await);
-  if (!error) co_return Unit{};
-  std::string why = error.message();
-  const long verified = SSL_get_verify_result(stream.native_handle());
-  if (!options.insecure && verified != X509_V_OK)
-    why = fmt::format("its certificate is not valid for {}: {}", name, X509_verify_cert_error_string(verified));
-  co_return unreachable(whom, "TLS", why);
-}
-
 }  // namespace
 
 Connection::Connection(asio::any_io_executor executor, const Endpoint::Current& tls)
@@ -151,6 +130,35 @@ Connection::Connection(asio::any_io_executor executor, const Endpoint::Current& 
     tls_ = std::make_unique<TlsBytes>(beast::tcp_stream(executor), context_->context);
   else
     plain_ = std::make_unique<PlainBytes>(executor);
+}
+
+/// `whom`: the server, or the proxy, which is judged by the same authority.
+template <typename Stream>
+asio::awaitable<Status> Connection::shake_hands(Stream& stream, RecordLimit& records, const TlsOptions& options,
+                                                const Url& whom, Deadline end) {
+  const std::string& name = options.server_name.empty() ? whom.host : options.server_name;
+  error_code is_name;
+  asio::ip::make_address(name, is_name);
+  SSL* const tls = stream.native_handle();
+  if (is_name) SSL_set_tlsext_host_name(tls, name.c_str());
+  static constexpr std::string_view k_http_11{"\x08http/1.1"};  // as ALPN writes it
+  SSL_set_alpn_protos(tls, reinterpret_cast<const unsigned char*>(k_http_11.data()),
+                      static_cast<unsigned int>(k_http_11.size()));
+  if (!options.insecure) stream.set_verify_callback(asio::ssl::host_name_verification(name));
+  socket().expires_at(within(k_handshake_limit, end));
+  auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::client, k_await);
+  if (error) {
+    std::string why = error.message();
+    const long verified = SSL_get_verify_result(tls);
+    if (!options.insecure && verified != X509_V_OK)
+      why = fmt::format("its certificate is not valid for {}: {}", name, X509_verify_cert_error_string(verified));
+    co_return unreachable(whom, "TLS", why);
+  }
+  records.watch(tls, [this, authority = whom.authority()] {
+    observe::warning("A server sends keys or wishes for handshakes without end, and is left", {{"server", authority}});
+    socket().close();
+  });
+  co_return Unit{};
 }
 
 ByteStream& Connection::bytes() noexcept {
@@ -176,7 +184,7 @@ asio::awaitable<Status> Connection::connect(const Endpoint& endpoint, Deadline e
   const std::optional<Url>& proxy = endpoint.proxy();
   Status done = co_await dial(socket(), endpoint.addresses(), proxy ? *proxy : server, end);
   if (done.ok() && proxy) {
-    if (proxy->secure()) done = co_await shake_hands(tls_->stream, socket(), options, *proxy, end);
+    if (proxy->secure()) done = co_await shake_hands(tls_->stream, records_, options, *proxy, end);
     if (!done.ok() || endpoint.is_forwarded()) co_return done;
     if (proxy->scheme == "socks5") {
       done = co_await connect_through_socks(socket(), *proxy, server, end);
@@ -190,11 +198,16 @@ asio::awaitable<Status> Connection::connect(const Endpoint& endpoint, Deadline e
   if (!done.ok() || !server.secure()) co_return done;
   if (proxy && proxy->secure()) {
     inner_ = std::make_unique<TlsInTlsBytes>(Below{tls_->stream}, context_->context);
-    done = co_await shake_hands(inner_->stream, socket(), options, server, end);
+    done = co_await shake_hands(inner_->stream, inner_records_, options, server, end);
   } else {
-    done = co_await shake_hands(tls_->stream, socket(), options, server, end);
+    done = co_await shake_hands(tls_->stream, records_, options, server, end);
   }
   co_return done;
+}
+
+void Connection::begin_request() noexcept {
+  records_.begin_request();
+  inner_records_.begin_request();
 }
 
 bool Connection::is_alive() {

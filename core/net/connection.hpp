@@ -7,6 +7,7 @@
 #include "net/dialer.hpp"
 #include "net/tls.hpp"
 #include "net/wire/byte_stream.hpp"
+#include "net/wire/record_limit.hpp"
 
 // Internal to HTTP clients.
 namespace berth::net {
@@ -47,6 +48,8 @@ class Connection {
   ByteStream& bytes() noexcept;
   beast::tcp_stream& socket() noexcept { return bytes().socket(); }
   beast::flat_buffer& buffer() noexcept { return buffer_; }
+  /// Before the bytes of each request: what the other side may send besides the answer is counted from here on.
+  void begin_request() noexcept;
   std::uint64_t epoch() const noexcept { return epoch_; }
   /// False when the server has closed it while it was idle, or has sent something that was not asked for: a farewell of
   /// TLS or an answer 408, as a rule.
@@ -57,9 +60,13 @@ class Connection {
  private:
   Connection(asio::any_io_executor executor, const Endpoint::Current& tls);
   asio::awaitable<Status> connect(const Endpoint& endpoint, Deadline end);
+  template <typename Stream>
+  asio::awaitable<Status> shake_hands(Stream& stream, RecordLimit& records, const TlsOptions& options, const Url& whom,
+                                      Deadline end);
 
   std::shared_ptr<Endpoint::Tls> context_;
   const std::uint64_t epoch_;
+  RecordLimit records_, inner_records_;  // of which tls_ and inner_ tell
   std::unique_ptr<PlainBytes> plain_;
   std::unique_ptr<TlsBytes> tls_;         // to the server, or to a proxy that is spoken to through TLS
   std::unique_ptr<TlsInTlsBytes> inner_;  // to the server through that proxy

@@ -46,7 +46,7 @@ Result<std::shared_ptr<Endpoint::Tls>> make_tls(const TlsOptions& options, const
   boost::system::error_code error;
   SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
   // A server that closes without a close_notify has closed all the same; HTTP knows whether a message is whole.
-  SSL_CTX_set_options(context.native_handle(), SSL_OP_IGNORE_UNEXPECTED_EOF);
+  SSL_CTX_set_options(context.native_handle(), SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);
   if (options.insecure) {
     context.set_verify_mode(asio::ssl::verify_none, error);
   } else {

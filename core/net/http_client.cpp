@@ -242,6 +242,7 @@ asio::awaitable<HttpClient::State::Attempt> HttpClient::State::converse(Connecti
                                                                         bool& keeps) {
   const bool reused = std::exchange(connection.used, true);
   connection.socket().expires_at(until);
+  connection.begin_request();
   const ByteStream::Moved sent = co_await connection.bytes().write(asio::buffer(question));
   boost::system::error_code error = sent.error;
   bool asked = false;  // a byte of the answer came
@@ -403,6 +404,7 @@ asio::awaitable<Result<std::unique_ptr<BodyStream>>> HttpClient::State::open_str
   auto out = std::make_unique<BodyStream>(std::move(*made), options.accept_gzip);
   Connection& connection = *out->connection_;
   connection.socket().expires_after(request.timeout);
+  connection.begin_request();
   const ByteStream::Moved sent = co_await connection.bytes().write(asio::buffer(*asked));
   if (sent.error) co_return broken(request, sent.error.message());
   const AnswerStep read = co_await read_step(connection.bytes(), connection.buffer(), out->answer_);

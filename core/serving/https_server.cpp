@@ -25,10 +25,10 @@
 #include <span>
 
 #include "base/guarded.hpp"
+#include "net/wire/record_limit.hpp"
 #include "observe/log.hpp"
 #include "serving/connection_table.hpp"
 #include "serving/peer_identity.hpp"
-#include "serving/record_limit.hpp"
 #include "serving/request_reader.hpp"
 #include "serving/serving_counts.hpp"
 #include "serving/serving_threads.hpp"
@@ -81,7 +81,7 @@ struct Connection {
 
   std::optional<ConnectionTable::Place> place;  // goes last, when the socket is closed
   const std::shared_ptr<ServedTls> tls;         // of which the stream is made
-  RecordLimit records;                          // of which the stream tells
+  net::RecordLimit records;                     // of which the stream tells
   Stream stream;
   RequestReader reader;
   std::string peer_chain;

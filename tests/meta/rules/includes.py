@@ -31,7 +31,7 @@ ARROWS = {
     "binding": {"base", "observe", "model", "cache", "framework", "queue", "cluster", "cycle/placement.hpp",
                 "extender/extender.hpp"},
     "ingest": {"base", "observe", "model", "cache", "queue", "cluster", "binding/waiting_pods.hpp"},
-    "serving": {"base", "observe"},
+    "serving": {"base", "observe", "net/wire/record_limit.hpp"},
     "metrics": {"base", "observe", "model", "config", "net", "framework", "cycle", "binding"},
     "scheduler": {"base", "observe", "text", "model", "recording", "decode", "config", "cluster", "cache", "queue", "framework",
                   "preemption", "extender", "cycle", "binding", "ingest", "metrics"},

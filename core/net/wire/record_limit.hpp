@@ -3,14 +3,15 @@
 #include <openssl/ssl.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
-// Internal to core/serving.
-namespace berth::serving {
+// Internal to core/net and core/serving.
+namespace berth::net {
 
-/// Bounds to 32 records what a caller may send from one request to the next, once the handshake is over, that is no part
-/// of a request: new keys (TLS 1.3), wishes for another handshake (TLS 1.2, refused each time), alerts. Each costs work,
-/// and OpenSSL takes any number.
+/// Bounds what the other side of a connection may send, once the handshake is over, that is no part of a message: new keys
+/// and tickets (TLS 1.3), wishes for another handshake (TLS 1.2, refused each time), alerts. Each costs work, and OpenSSL
+/// takes any number. 32 such records may come for each request, and for each MiB of data.
 ///
 /// Place:   between OpenSSL, which tells it of each record, and the connection that goes on or ends.
 /// Threads: that of the connection. Lifetime: outlives the connection's SSL.
@@ -29,7 +30,8 @@ class RecordLimit {
   void count();
 
   int count_ = 0;
+  std::size_t data_bytes_ = 0;  // since count_ began
   std::function<void()> on_excess_;
 };
 
-}  // namespace berth::serving
+}  // namespace berth::net

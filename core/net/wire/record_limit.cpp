@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serving/record_limit.hpp"
+#include "net/wire/record_limit.hpp"
 
 #include <utility>
 
-namespace berth::serving {
+namespace berth::net {
 namespace {
 
-constexpr int k_records_max = 32;  // callers renew their keys every 2^24 records, if at all
+constexpr int k_records_max = 32;  // keys are renewed every 2^24 records, if at all
+constexpr std::size_t k_data_bytes = 1 << 20;
+constexpr std::size_t k_size_at = 3;  // in the header of a record: two bytes
 
 }  // namespace
 
@@ -20,7 +22,14 @@ void RecordLimit::watch(SSL* connection, std::function<void()> on_excess) {
 /// the true kind besides.
 void RecordLimit::on_message(int is_sent, int, int content, const void* bytes, std::size_t size, SSL*, void* self) {
   if (is_sent != 0 || size == 0 || (content != SSL3_RT_HEADER && content != SSL3_RT_INNER_CONTENT_TYPE)) return;
-  if (*static_cast<const unsigned char*>(bytes) != SSL3_RT_APPLICATION_DATA) static_cast<RecordLimit*>(self)->count();
+  auto& limit = *static_cast<RecordLimit*>(self);
+  const auto* const header = static_cast<const unsigned char*>(bytes);
+  if (header[0] != SSL3_RT_APPLICATION_DATA) {
+    limit.count();
+  } else if (content == SSL3_RT_HEADER && size > k_size_at + 1) {
+    limit.data_bytes_ += std::size_t{header[k_size_at]} << 8 | header[k_size_at + 1];
+    if (limit.data_bytes_ >= k_data_bytes) limit.count_ = 0, limit.data_bytes_ = 0;
+  }
 }
 
 void RecordLimit::count() {
@@ -28,4 +37,4 @@ void RecordLimit::count() {
   std::exchange(on_excess_, nullptr)();
 }
 
-}  // namespace berth::serving
+}  // namespace berth::net
