@@ -65,4 +65,7 @@ if(BERTH_FUZZ)
     message(FATAL_ERROR "BERTH_FUZZ needs Clang: cmake --preset asan")
   endif()
   add_compile_options(-fsanitize=fuzzer-no-link)
+  # For what no fuzz target links, the policies and the tests: a fifth of the time it takes to compile, and a call less for each
+  # comparison when it runs.
+  set(BERTH_UNFUZZED -fno-sanitize=fuzzer-no-link)
 endif()
