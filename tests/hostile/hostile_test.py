@@ -32,7 +32,7 @@ FIELDS = {  # of each kind: a word that is not read would be an expectation that
                "configuration", "berth_configuration", "exit", "ending", "says", "never_says", "memory_mb_max", "within_s",
                "output_bytes_max"},
     "live": {"server", "rules", "objects", "files", "links", "fifos", "user", "serves", "configuration", "elects", "flags",
-             "extender", "more_plugins", "first_binds", "rules_then", "unread_log", "open_files_max", "strangers", "then", "probe", "signal", "expect"},
+             "extender", "more_plugins", "first_binds", "rules_then", "unread_log", "open_files_max", "address_space_mb", "strangers", "then", "probe", "signal", "expect"},
     "request": {"send", "connections", "answer", "answers_max", "memory_mb_more", "presents", "cpu_s_more",
                 "within_s"},
 }

@@ -159,6 +159,8 @@ class RunningBerth:
             command += ["--leader-elect=false"]
         if "open_files_max" in case:  # of which a process may take more for itself, up to the hard limit
             command = ["bash", "-c", f"ulimit -Sn {case['open_files_max']}; exec \"$@\"", "bash", *command]
+        if "address_space_mb" in case:
+            command = ["bash", "-c", f"ulimit -v {case['address_space_mb'] * 1024}; exec \"$@\"", "bash", *command]
         self.log_path, self.unread = folder / "log", None
         self.log_path.touch()
         if case.get("unread_log"):

@@ -97,6 +97,7 @@ class LiveRun {
 
  private:
   int run_steps() {
+    end_with_a_word_when_there_is_no_room();
     StopSignals signals;
     if (!configure()) return 1;
     if (!options_.write_config_to.empty()) return write_config() ? 0 : 1;

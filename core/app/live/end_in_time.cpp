@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/live/end_in_time.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <boost/system/system_error.hpp>
 #include <cstdlib>
+#include <exception>
+#include <new>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -24,7 +30,42 @@ void on_own_thread(Work work) {
   }
 }
 
+std::terminate_handler g_crash = nullptr;
+
+/// Of an exception that nothing catches: what is said where it means that there is no room; else nothing.
+std::string_view no_room_for(const std::exception_ptr& thrown) {
+  constexpr std::string_view k_thread =
+      "berth: there is no room for another thread; ulimit -u and -v, TasksMax, or pids.max of the container limit "
+      "that\n";
+  constexpr std::string_view k_memory = "berth: there is not enough memory\n";
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    return k_memory;
+  } catch (const std::system_error& e) {
+    if (e.code() == std::errc::resource_unavailable_try_again) return k_thread;
+  } catch (const boost::system::system_error& e) {
+    if (e.code() == boost::system::errc::resource_unavailable_try_again) return k_thread;
+  } catch (...) {
+    return {};
+  }
+  return {};
+}
+
+[[noreturn]] void end_or_crash() {
+  if (const std::string_view said = no_room_for(std::current_exception()); !said.empty()) {
+    (void)!::write(STDERR_FILENO, said.data(), said.size());
+    end_now(1);
+  }
+  if (g_crash != nullptr) g_crash();
+  std::abort();
+}
+
 }  // namespace
+
+void end_with_a_word_when_there_is_no_room() noexcept {
+  if (std::get_terminate() != end_or_crash) g_crash = std::set_terminate(end_or_crash);
+}
 
 void end_now(int status) noexcept {
   observe::log_writer().wait_no_more();

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "base/utf8.hpp"
 #include "observe/log.hpp"
 
 namespace berth::cluster::kube {
@@ -32,9 +33,10 @@ void UndecodableLog::note(Undecodable reason, const decode::ObjectIdentity& iden
   std::string key = fmt::format("{}/{}/{}", identity.ns, identity.name, identity.uid);
   if (key.size() > k_said_bytes_max) key.resize(k_said_bytes_max);
   if (!named_.insert(std::move(key)).second) return;
+  const std::string ns = excerpt(identity.ns, k_said_bytes_max), name = excerpt(identity.name, k_said_bytes_max);
   observe::error("An object cannot be read", {{"err", first_of(diagnostics)},
                                               {"resource", resource_},
-                                              {"object", observe::ObjectName{identity.ns, identity.name}},
+                                              {"object", observe::ObjectName{ns, name}},
                                               {"reason", k_undecodable_words.at(index)}});
   if (named_.size() == k_named_max)
     observe::error("No more objects that cannot be read are named; berth_undecodable_objects_total goes on",
