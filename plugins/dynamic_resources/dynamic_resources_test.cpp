@@ -4,6 +4,7 @@
 #include <berth/testkit/cluster.hpp>
 #include <berth/testkit/policy.hpp>
 
+namespace dynamic_resources_test {
 namespace {
 using namespace berth::testkit;
 
@@ -544,3 +545,4 @@ TEST_F(Devices, FailLaterPointsWithoutPreFilter) {
 }
 
 }  // namespace
+}  // namespace dynamic_resources_test

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <berth/testkit/what_if.hpp>
 
+namespace affinity_filter_test {
 namespace {
 using namespace berth::inter_pod_affinity::tests;
 
@@ -180,3 +181,4 @@ TEST(AffinityFilter, WithoutPreFilterIsAnError) {
 }
 
 }  // namespace
+}  // namespace affinity_filter_test

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+namespace affinity_hints_test {
 namespace {
 using namespace berth::inter_pod_affinity::tests;
 
@@ -82,3 +83,4 @@ INSTANTIATE_TEST_SUITE_P(All, AffinityNodeHint, testing::ValuesIn(k_node_cases),
                          [](const auto& i) { return i.param.name; });
 
 }  // namespace
+}  // namespace affinity_hints_test

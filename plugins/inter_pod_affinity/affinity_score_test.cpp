@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+namespace affinity_score_test {
 namespace {
 using namespace berth::inter_pod_affinity::tests;
 using Scores = std::vector<std::int64_t>;
@@ -96,3 +97,4 @@ TEST(AffinityArgs, OutOfRangeIsRefused) {
 }
 
 }  // namespace
+}  // namespace affinity_score_test

@@ -3,6 +3,7 @@
 #include <berth/testkit/cluster.hpp>
 #include <berth/testkit/policy.hpp>
 
+namespace node_resources_fit_test {
 namespace {
 using namespace berth::testkit;
 
@@ -424,3 +425,4 @@ TEST_P(FitPodHint, Answers) {
 INSTANTIATE_TEST_SUITE_P(All, FitPodHint, testing::ValuesIn(k_pod_hints), [](const auto& i) { return i.param.name; });
 
 }  // namespace
+}  // namespace node_resources_fit_test

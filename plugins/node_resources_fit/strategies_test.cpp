@@ -5,6 +5,7 @@
 
 #include <random>
 
+namespace strategies_test {
 namespace {
 using namespace berth::node_resources_fit;
 
@@ -99,3 +100,4 @@ TEST(Strategies, QuotientsNextToAnIntegerTruncate) {
 }
 
 }  // namespace
+}  // namespace strategies_test

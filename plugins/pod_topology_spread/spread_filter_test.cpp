@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <berth/testkit/what_if.hpp>
 
+namespace spread_filter_test {
 namespace {
 using namespace berth::pod_topology_spread;
 using namespace berth::pod_topology_spread::tests;
@@ -194,3 +195,4 @@ TEST(NaturalLog, MatchesKnownValues) {
 }
 
 }  // namespace
+}  // namespace spread_filter_test

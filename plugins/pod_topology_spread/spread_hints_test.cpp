@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+namespace spread_hints_test {
 namespace {
 using namespace berth::pod_topology_spread::tests;
 
@@ -87,3 +88,4 @@ INSTANTIATE_TEST_SUITE_P(All, SpreadNodeHint, testing::ValuesIn(k_node_cases),
                          [](const auto& i) { return i.param.name; });
 
 }  // namespace
+}  // namespace spread_hints_test

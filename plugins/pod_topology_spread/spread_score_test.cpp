@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+namespace spread_score_test {
 namespace {
 using namespace berth::pod_topology_spread::tests;
 using Scores = std::vector<std::int64_t>;
@@ -184,3 +185,4 @@ TEST_P(SpreadArgs, AreRefused) {
 INSTANTIATE_TEST_SUITE_P(All, SpreadArgs, testing::ValuesIn(k_args), [](const auto& i) { return i.param.name; });
 
 }  // namespace
+}  // namespace spread_score_test

@@ -8,6 +8,7 @@
 
 #include "../storage/storage_scene.hpp"
 
+namespace candidates_test {
 namespace {
 using namespace berth::testkit;
 using namespace storage::testing;
@@ -216,3 +217,4 @@ TEST_F(Candidates, HaveRoomWhereAPlainSearchFindsIt) {
 }
 
 }  // namespace
+}  // namespace candidates_test

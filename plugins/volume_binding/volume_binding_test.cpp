@@ -5,6 +5,7 @@
 
 #include "../storage/storage_scene.hpp"
 
+namespace volume_binding_test {
 namespace {
 using namespace berth::testkit;
 using namespace storage::testing;
@@ -381,3 +382,4 @@ TEST_F(VolumeBinding, WakesPodsForChangesThatCount) {
 }
 
 }  // namespace
+}  // namespace volume_binding_test

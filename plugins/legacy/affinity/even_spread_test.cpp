@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::legacy::tests {
+namespace berth::legacy::tests::even_spread_test {
 namespace {
 
 const Answer k_refused = unschedulable("node(s) didn't match pod topology spread constraints");
@@ -211,4 +211,4 @@ TEST(EvenPodsSpreadPriority, AddsUpItsConstraints) {
 }
 
 }  // namespace
-}  // namespace berth::legacy::tests
+}  // namespace berth::legacy::tests::even_spread_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::legacy::tests {
+namespace berth::legacy::tests::pod_affinity_test {
 namespace {
 
 const std::string k_general = "node(s) didn't match pod affinity/anti-affinity, ";
@@ -175,4 +175,4 @@ TEST(InterPodAffinityPriority, RefusesAWeightOutOfRange) {
 }
 
 }  // namespace
-}  // namespace berth::legacy::tests
+}  // namespace berth::legacy::tests::pod_affinity_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::legacy::tests {
+namespace berth::legacy::tests::selector_spread_test {
 namespace {
 
 const char* const k_services = "core/v1/services";
@@ -186,4 +186,4 @@ TEST(SelectorSpreadPriority, SaysWhatIsMissingWithoutPreScore) {
 }
 
 }  // namespace
-}  // namespace berth::legacy::tests
+}  // namespace berth::legacy::tests::selector_spread_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::legacy::tests {
+namespace berth::legacy::tests::services_test {
 namespace {
 
 const char* const k_services = "core/v1/services";
@@ -217,4 +217,4 @@ TEST(ServiceAffinity, AveragesOverLabelsAndTruncatesOnce) {
 }
 
 }  // namespace
-}  // namespace berth::legacy::tests
+}  // namespace berth::legacy::tests::services_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::legacy::tests {
+namespace berth::legacy::tests::general_test {
 namespace {
 
 constexpr std::uint32_t k_extended = BERTH_RESOURCE_SCALAR | BERTH_RESOURCE_EXTENDED;
@@ -193,4 +193,4 @@ TEST(GeneralPredicates, TellsManyNodesApart) {
 }
 
 }  // namespace
-}  // namespace berth::legacy::tests
+}  // namespace berth::legacy::tests::general_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::legacy::tests {
+namespace berth::legacy::tests::node_conditions_test {
 namespace {
 
 struct ConditionCase {
@@ -144,4 +144,4 @@ INSTANTIATE_TEST_SUITE_P(All, Taints, testing::ValuesIn(k_taint_cases),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
-}  // namespace berth::legacy::tests
+}  // namespace berth::legacy::tests::node_conditions_test

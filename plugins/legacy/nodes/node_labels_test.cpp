@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::legacy::tests {
+namespace berth::legacy::tests::node_labels_test {
 namespace {
 
 const Answer k_refused = unresolvable("node(s) didn't have the requested labels");
@@ -67,4 +67,4 @@ TEST(MaxNodeScore, IsTenOrAHundred) {
 }
 
 }  // namespace
-}  // namespace berth::legacy::tests
+}  // namespace berth::legacy::tests::node_labels_test

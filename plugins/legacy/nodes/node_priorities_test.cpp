@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::legacy::tests {
+namespace berth::legacy::tests::node_priorities_test {
 namespace {
 
 constexpr std::int64_t k_mi = std::int64_t{1} << 20;
@@ -130,4 +130,4 @@ TEST(EqualPriority, GivesEveryNodeOne) {
 }
 
 }  // namespace
-}  // namespace berth::legacy::tests
+}  // namespace berth::legacy::tests::node_priorities_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::legacy::tests {
+namespace berth::legacy::tests::balanced_allocation_test {
 namespace {
 
 using namespace storage::testing;
@@ -128,4 +128,4 @@ TEST(BalancedResourceAllocationWithVolumes, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace berth::legacy::tests
+}  // namespace berth::legacy::tests::balanced_allocation_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::legacy::tests {
+namespace berth::legacy::tests::resource_priorities_test {
 namespace {
 
 constexpr std::int64_t k_mi = std::int64_t{1} << 20;
@@ -147,4 +147,4 @@ TEST(ResourceLimitsPriority, GivesOneWhereALimitIsWithinTheNode) {
 }
 
 }  // namespace
-}  // namespace berth::legacy::tests
+}  // namespace berth::legacy::tests::resource_priorities_test

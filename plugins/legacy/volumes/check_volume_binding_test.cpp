@@ -5,7 +5,7 @@
 #include "../../storage/storage_scene.hpp"
 #include "../legacy_scene.hpp"
 
-namespace berth::legacy::tests {
+namespace berth::legacy::tests::check_volume_binding_test {
 namespace {
 
 using namespace storage::testing;
@@ -87,4 +87,4 @@ TEST(CheckVolumeBinding, OffersNoScore) {
 }
 
 }  // namespace
-}  // namespace berth::legacy::tests
+}  // namespace berth::legacy::tests::check_volume_binding_test

@@ -5,7 +5,7 @@
 #include "../legacy_scene.hpp"
 #include "../sha1.hpp"
 
-namespace berth::legacy::tests {
+namespace berth::legacy::tests::csi_limits_test {
 namespace {
 
 using namespace storage::testing;
@@ -141,4 +141,4 @@ TEST(MaxCSIVolumeCountPred, FailsForAClaimWithoutAName) {
 }
 
 }  // namespace
-}  // namespace berth::legacy::tests
+}  // namespace berth::legacy::tests::csi_limits_test

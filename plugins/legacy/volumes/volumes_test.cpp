@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-namespace berth::legacy::tests {
+namespace berth::legacy::tests::volumes_test {
 namespace {
 
 using namespace storage::testing;
@@ -311,4 +311,4 @@ TEST(MaxGCEPDVolumeCount, CountsANodeAgainWhenAnObjectChanges) {
 }
 
 }  // namespace
-}  // namespace berth::legacy::tests
+}  // namespace berth::legacy::tests::volumes_test
