@@ -141,6 +141,12 @@ Status SegmentFiles::make_file() {
   path_ = directory_ + "/" + segment_name(number_ + 1);
   const auto make = [&] { return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600); };
   file_ = make();
+  for (std::size_t taken = 0; file_ < 0 && errno == EEXIST && taken < k_segments_max; ++taken) {
+    // It came after the directory was looked at: it takes a number, and is left alone.
+    if (++number_ >= k_segment_number_max) break;
+    path_ = directory_ + "/" + segment_name(number_ + 1);
+    file_ = make();
+  }
   if (file_ < 0 && errno == ENOENT) {
     // A process that is confined may not do this, as the directory is another one then.
     if (::mkdir(directory_.c_str(), 0700) != 0)

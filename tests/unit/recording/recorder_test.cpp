@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recorder's budgets: bytes on disk, records that wait, and files that cannot be written.
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 
@@ -282,6 +283,21 @@ TEST_F(RecorderFiles, NamesThatAreNoneOfItsSegmentsDoNotStopIt) {
   }
   EXPECT_GT(read(Kind::node_gone).size(), 10'000u);
   EXPECT_TRUE(std::filesystem::exists(folder + "/berth-ffffffffffffffff.rec"));
+}
+
+TEST_F(RecorderFiles, NamesOfSegmentsToComeMayBeTakenMeanwhile) {
+  auto recorder = start({.total_bytes = k_total_bytes_min, .waits_for_room = true});
+  recorder->add(of(Kind::node_gone, "first"));
+  recorder->flush();
+  const std::uint64_t number = number_in(segments().back().filename().string());
+  for (std::uint64_t i = 1; i <= 3; ++i)
+    ASSERT_EQ(::mkfifo((folder + "/" + segment_name(number + i)).c_str(), 0600), 0) << "as a plugin may";
+  for (int i = 0; i < 4'000; ++i)
+    recorder->add(of(Kind::node_gone, "a-node-with-a-rather-long-name-so-that-segments-fill-" + std::to_string(i)));
+  recorder->flush();
+  EXPECT_EQ(recorder->counts().write_failures, 0u);
+  EXPECT_EQ(recorder->counts().dropped, 0u);
+  EXPECT_GT(number_in(segments().back().filename().string()), number + 3);
 }
 
 TEST_F(RecorderFiles, ADirectoryThatIsGoneIsMadeAgain) {
