@@ -47,6 +47,7 @@ constexpr std::array k_titles{
     Title{"P025", "plugin file was exchanged while it was loaded"},
     Title{"P026", "the judged bytes of the plugin cannot be kept for loading"},
     Title{"P027", "the tables of the plugin would lead the dynamic linker astray"},
+    Title{"P028", "plugin file without a signature that is trusted"},
     Title{"P030", "a constructor of the plugin crashed or hung"},
     Title{"P031", "plugin changes the floating-point mode"},
     Title{"P040", "no file offers a plugin that a profile uses"},

@@ -195,6 +195,41 @@ void judge_digest(const std::string& pinned, PluginFile& file) {
   file.findings.push_back(std::move(finding));
 }
 
+/// The text of the file's signature; nothing where there is none.
+Result<std::optional<std::string>> read_signature(const std::string& path) {
+  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.fd() < 0 && errno == ENOENT) return std::optional<std::string>();
+  struct stat info {};
+  if (file.fd() < 0 || ::fstat(file.fd(), &info) != 0) return Error{error_text(errno)};
+  if (!S_ISREG(info.st_mode)) return Error{"not a regular file"};
+  std::string text(k_signature_bytes_max + 1, '\0');
+  const ssize_t size = ::read(file.fd(), text.data(), text.size());
+  if (size < 0) return Error{error_text(errno)};
+  if (static_cast<std::size_t>(size) > k_signature_bytes_max)
+    return Error{fmt::format("more than {} bytes", k_signature_bytes_max)};
+  text.resize(static_cast<std::size_t>(size));
+  return std::optional<std::string>(std::move(text));
+}
+
+void judge_signature(std::span<const std::byte> bytes, const std::string& pinned, const FileRules& rules,
+                     PluginFile& file) {
+  if (rules.public_keys.empty()) return;
+  const std::string path = file.path + std::string(k_signature_suffix);
+  const Result<std::optional<std::string>> signature = read_signature(path);
+  if (signature.ok() && !signature->has_value() && (!rules.strict || !pinned.empty())) return;
+  const Status checked = !signature.ok()          ? Status(signature.error())
+                         : signature->has_value() ? check_signature(bytes, **signature, rules.public_keys)
+                                                  : Status(Error{"there is no such file, and strict: true wants one"});
+  if (checked.ok()) return;
+  Finding finding = file.finding("P028");
+  finding.evidence.push_back(fmt::format("{}: {}", path, checked.error().message));
+  std::string numbers;
+  for (const PublicKey& key : rules.public_keys) numbers += (numbers.empty() ? "" : ", ") + key.number_text();
+  finding.evidence.push_back("plugins.publicKeys has " + numbers);
+  finding.advice = "put the signature next to the file (minisign -S -m FILE.so), add its key, or pin the file's sha256";
+  file.findings.push_back(std::move(finding));
+}
+
 /// What happens when the bytes that were judged cannot be kept: the file is opened again by its path, and a user who
 /// may write to it could exchange it in between.
 void judge_sealing(const JudgedBytes& bytes, const std::string& pinned, const FileRules& rules, PluginFile& file) {
@@ -295,6 +330,7 @@ PluginFile judge_in_directory(const fs::path& asked, const fs::path& root, const
   judge_owners(file.path, root, info, rules.strict, file);
   if (readable) judge_sealing(bytes, pinned_sha256, rules, file);
   if (readable) judge_digest(pinned_sha256, file);
+  if (readable) judge_signature(bytes.bytes(), pinned_sha256, rules, file);
   std::move(content.begin(), content.end(), std::back_inserter(file.findings));
   return file;
 }

@@ -11,6 +11,7 @@
 #include "loader/findings.hpp"
 #include "loader/host_machine.hpp"
 #include "loader/judged_bytes.hpp"
+#include "loader/signature.hpp"
 
 namespace berth::loader {
 
@@ -51,13 +52,16 @@ struct FileRules {
   bool strict = false;                        // a read-only mount excuses no mode; only sealed bytes may load
   bool seal = false;                          // keep the judged bytes for loading; else they are only looked at
   bool kernel_seals = true;                   // false: as on a kernel that has no sealed memory
+  /// Files with a signature need one of these; with `strict`, so does every file without a pinned digest. None: signatures
+  /// are not looked at.
+  std::vector<PublicKey> public_keys = {};
 };
 
 /// What a file of the plugin directory is: a plugin, or a library that plugins need.
 enum class FileKind : std::uint8_t { plugin, library };
 
 /// The file as it stands in the plugin directory: resolved, owner and modes from the root down to the file (P001–P003,
-/// P009), digest (P004 against `pinned_sha256` unless that is empty), ELF (P005–P008, P022), and of a plugin note and
+/// P009), digest (P004 against `pinned_sha256` unless that is empty), signature (P028), ELF (P005–P008, P022), and of a plugin note and
 /// entry symbol (P010–P017, P044). With `rules.seal`, `sealed` has the bytes that all this was said of; P026 when they
 /// must be sealed and cannot be.
 /// The root itself is where the checks begin: directories above it are the affair of the operator who chose it.

@@ -262,6 +262,7 @@ LoadOutcome PluginLoader::load(const LoadRequest& request) const {
   rules.strict = request.strict;
   rules.seal = true;
   rules.kernel_seals = request.kernel_seals;
+  rules.public_keys = request.public_keys;
   const LibrarySources sources{root, &request.files, request.strict, request.require_digest, rules, {}};
   std::vector<PluginFile> files = judge_all(candidates, root, rules, request);
   for (PluginFile& file : files) {

@@ -14,6 +14,7 @@
 #include "berth/abi/host.h"
 #include "loader/elf/plugin_note.hpp"
 #include "loader/findings.hpp"
+#include "loader/signature.hpp"
 
 namespace berth::loader {
 
@@ -65,9 +66,10 @@ struct LoadRequest {
   PluginDirectory directory;
   std::vector<PluginPin> files;
   std::vector<WantedPlugin> wanted;
-  bool strict = false;                  // only what `files` pins may load; other files are not even judged
-  bool require_digest = false;          // every file that loads needs a pinned sha256
-  bool allow_draft_interfaces = false;  // berth.draft.*, for files that were built with another minor
+  bool strict = false;                      // only what `files` pins may load; other files are not even judged
+  bool require_digest = false;              // every file that loads needs a pinned sha256
+  bool allow_draft_interfaces = false;      // berth.draft.*, for files that were built with another minor
+  std::vector<PublicKey> public_keys = {};  // FileRules::public_keys
   std::chrono::milliseconds constructor_limit{10'000};
   bool kernel_seals = true;  // false: as on a kernel without sealed memory
 };

@@ -105,6 +105,8 @@ void append_berth_document(std::string& out, const PluginLoading& plugins, std::
   line(out, "  strict: {}", plugins.strict);
   line(out, "  requireDigest: {}", plugins.require_digest);
   line(out, "  allowDraftInterfaces: {}", plugins.allow_draft_interfaces);
+  line(out, "  publicKeys:{}", plugins.public_keys.empty() ? " []" : "");
+  for (const std::string& key : plugins.public_keys) line(out, "    - {}", yaml_string(key));
   line(out, "  verdictReuse: {}", k_reuse[static_cast<std::size_t>(plugins.verdict_reuse)]);
   line(out, "  files:{}", plugins.files.empty() ? " []" : "");
   for (const PluginFile& file : plugins.files) {

@@ -99,9 +99,10 @@ struct PluginLoading {
   std::string directory;        // empty: the search order of the loader
   std::string directory_where;  // as PluginFile::where; empty when no configuration says it
   std::vector<PluginFile> files;
-  bool strict = false;                  // only `files` are loaded
-  bool require_digest = false;          // every file that is loaded needs a digest here
-  bool allow_draft_interfaces = false;  // of another minor than this host's too
+  bool strict = false;                   // only `files` are loaded
+  bool require_digest = false;           // every file that is loaded needs a digest here
+  bool allow_draft_interfaces = false;   // of another minor than this host's too
+  std::vector<std::string> public_keys;  // of minisign, who may sign plugin files; none: signatures are not looked at
   VerdictReuse verdict_reuse = VerdictReuse::on;
 };
 

@@ -58,6 +58,11 @@ PluginLibrary load_plugins(const config::RawConfiguration& raw, const std::strin
   request.strict = raw.values.plugins.strict;
   request.require_digest = raw.values.plugins.require_digest;
   request.allow_draft_interfaces = raw.values.plugins.allow_draft_interfaces;
+  for (const std::string& text : raw.values.plugins.public_keys) {
+    Result<loader::PublicKey> key = loader::PublicKey::parse(text);
+    BERTH_CHECK(key.ok(), "a configuration has keys that can be read");
+    request.public_keys.push_back(std::move(*key));
+  }
   loader::LoadOutcome outcome = loader::PluginLoader(host_offer(), crash_reporting_hooks()).load(request);
   PluginLibrary loaded{std::move(outcome.plugins), std::move(outcome.report), request.directory};
   if (const std::filesystem::path named = raw.values.plugins.directory;

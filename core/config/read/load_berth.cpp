@@ -2,8 +2,10 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
+#include "base/base64.hpp"
 #include "config/read/load_parts.hpp"
 #include "config/read/names.hpp"
 
@@ -55,6 +57,27 @@ void read_files(Fields& plugins, const Source& source, PluginLoading& out) {
     if (!has_digest && out.require_digest)
       source.report(fields.place_of("sha256"), "Required value", "requireDigest is true");
     out.files.push_back(std::move(file));
+  }
+}
+
+/// "RWQ…": two letters, the number of the key, and the key, as minisign writes them.
+bool is_public_key(std::string_view text) {
+  constexpr std::size_t k_bytes = 2 + 8 + 32;
+  const std::optional<std::string> bytes = decode_base64(text);
+  return bytes && bytes->size() == k_bytes && bytes->starts_with("Ed");
+}
+
+void read_public_keys(Fields& plugins, const Source& source, PluginLoading& out) {
+  const text::Value* list = plugins.sequence("publicKeys");
+  if (list == nullptr) return;
+  for (std::size_t i = 0; i < list->elements().size(); ++i) {
+    const text::Value& key = list->elements()[i];
+    const std::string path = fmt::format("{}[{}]", plugins.path_of("publicKeys"), i);
+    if (key.is_string() && is_public_key(key.text()))
+      out.public_keys.emplace_back(key.text());
+    else
+      source.report({key.position(), path}, "Invalid value: " + shown(key) + ": not a public key of minisign",
+                    "the second line of a .pub file, which begins with RW");
   }
 }
 
@@ -121,6 +144,7 @@ void read_berth_configuration(Fields& root, const Source& source, PluginLoading&
   plugins.read("strict", out.strict);
   plugins.read("requireDigest", out.require_digest);
   plugins.read("allowDraftInterfaces", out.allow_draft_interfaces);
+  read_public_keys(plugins, source, out);
   read_verdict_reuse(plugins, source, out);
   read_files(plugins, source, out);
   if (out.strict && out.files.empty())

@@ -148,6 +148,8 @@ const Refusal k_berth_refusals[] = {
     {"short_digest", "plugins: {files: [{file: a.so, sha256: 3f1c}]}",
      "f:3:40: plugins.files[0].sha256: Invalid value: \"3f1c\": not a SHA-256 (64 hexadecimal digits, as `berth plugin "
      "inspect` or `sha256sum` prints them)"},
+    {"public_key", "plugins: {publicKeys: [RWnonsense]}",
+     R"(f:3:24: plugins.publicKeys[0]: Invalid value: "RWnonsense": not a public key of minisign (the second line of a .pub file, which begins with RW))"},
     {"missing_digest", "plugins: {requireDigest: true, files: [{file: a.so}]}",
      R"(f:3:40: plugins.files[0].sha256: Required value (requireDigest is true))"},
     {"file_without_a_path", "plugins: {files: [{}]}",

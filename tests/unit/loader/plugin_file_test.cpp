@@ -73,6 +73,56 @@ class PluginDirectoryTest : public testing::Test {
   fs::path top_;
 };
 
+// What minisign 0.11 makes of a file with these bytes; signature_test.cpp has the rest.
+constexpr const char* k_signed_bytes = "the bytes of a plugin\n";
+constexpr const char* k_signing_key = "RWRf5XnpvOH+A59wvWf8Qaf4sdykSvFSfaj0g/PGSHf/Kp+Dvc+hLP89";
+constexpr const char* k_signature =
+    "untrusted comment: signature from minisign secret key\n"
+    "RURf5XnpvOH+A8IEg8798OwbZ7f4c7aLbc8m1wpRH3PJ2ZYerpHAlCy5R4ZKVcE3IGqEq+OOlQMm5hMIUJMwOoPEjJdV0Vnyxg8=\n"
+    "trusted comment: plugin.so 1.2.0\n"
+    "2imnP28/iYoNz9lX/FPu3E09BMAPJYbdwiKWvGuUd1KkfHTChdjh9e1Sfr1YxZfNpi4igln6cktcCR4Kal1rBQ==\n";
+
+/// The evidence of the finding about the signature of `signed.so`; empty: there is no such finding.
+std::vector<std::string> signature_problem(const fs::path& folder, const FileRules& rules,
+                                           const std::string& pinned = {}) {
+  const PluginFile file = judge_in_directory(folder / "signed.so", folder, pinned, "", rules);
+  for (const Finding& finding : file.findings)
+    if (finding.code == "P028") return finding.evidence;
+  return {};
+}
+
+TEST_F(PluginDirectoryTest, ASignatureIsHeldAgainstTheKeysAndTheBytes) {
+  const fs::path file = top_ / "signed.so", signature = top_ / "signed.so.minisig";
+  std::ofstream(file) << k_signed_bytes;
+  FileRules rules = rules_of_this_machine();
+  std::ofstream(signature) << "nonsense";
+  EXPECT_TRUE(signature_problem(top_, rules).empty()) << "without keys, signatures are not looked at";
+
+  rules.public_keys.push_back(PublicKey::parse(k_signing_key).value());
+  ASSERT_FALSE(signature_problem(top_, rules).empty());
+  EXPECT_EQ(signature_problem(top_, rules)[0], signature.string() + ": it is no signature of minisign");
+  std::ofstream(signature) << std::string(k_signature_bytes_max + 1, 'x');
+  EXPECT_EQ(signature_problem(top_, rules).at(0), signature.string() + ": more than 4096 bytes");
+
+  std::ofstream(signature) << k_signature;
+  EXPECT_TRUE(signature_problem(top_, rules).empty());
+  std::ofstream(file) << "other bytes\n";
+  EXPECT_EQ(signature_problem(top_, rules).at(0), signature.string() + ": the file is not the one that was signed");
+}
+
+TEST_F(PluginDirectoryTest, StrictWantsASignatureOrADigest) {
+  std::ofstream(top_ / "signed.so") << k_signed_bytes;
+  FileRules rules = rules_of_this_machine();
+  rules.public_keys.push_back(PublicKey::parse(k_signing_key).value());
+  EXPECT_TRUE(signature_problem(top_, rules).empty());
+  rules.strict = true;
+  EXPECT_EQ(signature_problem(top_, rules).at(0),
+            (top_ / "signed.so.minisig").string() + ": there is no such file, and strict: true wants one");
+  EXPECT_TRUE(signature_problem(top_, rules, std::string(64, '0')).empty());
+  fs::create_directory(top_ / "signed.so.minisig");
+  EXPECT_EQ(signature_problem(top_, rules).at(0), (top_ / "signed.so.minisig").string() + ": not a regular file");
+}
+
 TEST_F(PluginDirectoryTest, IsTheFirstThatIsGiven) {
   fs::create_directories(top_ / "installed");
   fs::create_directories(top_ / "built");
