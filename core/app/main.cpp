@@ -10,7 +10,9 @@
 #include "app/commands/auth_command.hpp"
 #include "app/commands/config_command.hpp"
 #include "app/commands/explain_command.hpp"
-#include "app/commands/plugin_command.hpp"
+#include "app/commands/plugin/new_plugin_command.hpp"
+#include "app/commands/plugin/plugin_command.hpp"
+#include "app/commands/plugin/verify_command.hpp"
 #include "app/commands/run_command.hpp"
 #include "app/commands/simulate_command.hpp"
 #include "app/commands/supervised.hpp"
@@ -131,12 +133,60 @@ int main(int argc, char** argv) {
   app::PluginInspectOptions inspect;
   inspect.product = product();
   inspect.host_services = app::host_offer().services;
-  auto* plugin_cli = cli.add_subcommand("plugin", "Inspect plugin files without running them")->require_subcommand(1);
+  auto* plugin_cli = cli.add_subcommand("plugin", "Make, inspect and verify plugins")->require_subcommand(1);
   auto* inspect_cli = plugin_cli->add_subcommand("inspect", "Say what files offer, without running their code");
   inspect_cli->add_option("FILE", inspect.files)->required();
   inspect_cli->add_flag("--json", inspect.json, "One JSON array");
   inspect_cli->add_flag("--rbac", inspect.rbac, "Print the ClusterRole the plugins need");
   inspect_cli->callback([&] { status = app::inspect_plugins(inspect, std::cout, std::cerr); });
+  app::PluginNewOptions new_plugin;
+  auto* new_cli = plugin_cli->add_subcommand(
+      "new", "Write the project of a new plugin: it builds, passes its test and decides something");
+  new_cli->add_option("NAME", new_plugin.name, "Such as example.com/PreferRack; the folder is prefer_rack")->required();
+  new_cli->add_option("--language", new_plugin.language, "c++, c or rust")
+      ->check(CLI::IsMember({"c++", "c", "rust"}))
+      ->capture_default_str();
+  new_cli
+      ->add_option(
+          "--points", new_plugin.points,
+          "Extension points, with commas between them: filter, score, pre_enqueue, post_filter, reserve, permit, "
+          "pre_bind, post_bind (in C filter and score)")
+      ->delimiter(',')
+      ->capture_default_str();
+  new_cli->add_option("--directory", new_plugin.directory, "Where the folder is made; the current directory");
+  new_cli->callback([&] { status = app::new_plugin(new_plugin, std::cout, std::cerr); });
+  app::PluginVerifyOptions verify;
+  verify.product = inspect.product;
+  verify.host_services = inspect.host_services;
+  auto* verify_cli = plugin_cli->add_subcommand(
+      "verify", "Run the plugins of a file against the contract, each check in a process of its own");
+  verify_cli->add_option("FILE", verify.file)->required();
+  verify_cli->add_option("--config", verify.config,
+                         "A configuration with the plugins; without it they join the default profile");
+  verify_cli->add_option("--plugin-dir", verify.plugin_dir, "Directory of berth's own plugin files");
+  verify_cli->add_option("--checks", verify.checks, "Only these, with commas between them: V04,V07")->delimiter(',');
+  verify_cli->add_option("--time-limit-seconds", verify.limit_seconds, "For each part of a check")
+      ->check(CLI::Range(1u, 3'600u))
+      ->capture_default_str();
+  verify_cli->add_flag("--json", verify.json, "One JSON object");
+  verify_cli->callback([&] { status = app::verify_plugin(verify, std::cout, std::cerr); });
+  app::PluginBenchOptions bench;
+  bench.product = inspect.product;
+  bench.host_services = inspect.host_services;
+  auto* bench_cli =
+      plugin_cli->add_subcommand("bench", "Say what the plugins of a file cost for each decision and node");
+  bench_cli->add_option("FILE", bench.file)->required();
+  bench_cli->add_option("--config", bench.config,
+                        "A configuration with the plugins; without it they join the default profile");
+  bench_cli->add_option("--plugin-dir", bench.plugin_dir, "Directory of berth's own plugin files");
+  bench_cli->add_option("--nodes", bench.nodes, "Of the cluster")
+      ->check(CLI::Range(1u, 200'000u))
+      ->capture_default_str();
+  bench_cli->add_option("--rounds", bench.rounds, "Of which the median is said")
+      ->check(CLI::Range(1u, 1'000u))
+      ->capture_default_str();
+  bench_cli->add_flag("--json", bench.json, "One JSON object");
+  bench_cli->callback([&] { status = app::bench_plugin(bench, std::cout, std::cerr); });
 
   std::vector<std::string> words = app::arguments(argc, argv, cli);
   const bool is_run = !words.empty() && words.back() == "run";

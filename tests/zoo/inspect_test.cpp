@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "app/commands/plugin_command.hpp"
+#include "app/commands/plugin/plugin_command.hpp"
 #include "text/parse.hpp"
 #include "zoo/zoo_files.hpp"
 

@@ -49,7 +49,8 @@ APP_ARROWS = {
     "pages": {"plugins", "cli", "shadow"},
     "live": {"plugins", "recording", "cli", "pages", "shadow"},
     "simulate": {"plugins", "recording", "live"},
-    "commands": {"plugins", "recording", "cli", "pages", "live", "simulate", "shadow"},
+    "verify": {"plugins", "simulate"},
+    "commands": {"plugins", "recording", "cli", "pages", "live", "simulate", "shadow", "verify"},
 }
 # Files that the map names for one task at most.
 TASK_FILES_MAX = 3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/plugin_command.hpp"
+#include "app/commands/plugin/plugin_command.hpp"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace berth::app {
+
+struct PluginVerifyOptions {
+  std::string file;
+  std::string config;                // with the plugins in a profile; empty: they are added to the default profile
+  std::string plugin_dir;            // of berth's own plugins
+  std::vector<std::string> checks;   // "V04"; empty: all
+  std::uint32_t limit_seconds = 60;  // for each part of a check
+  bool json = false;
+  std::vector<std::string> host_services;
+  std::string product;
+};
+
+/// `berth plugin verify`: the contract of every point, checked by running the plugins of a file in processes of their own
+/// (app/verify/plugin_checks.hpp lists what is checked). Returns the exit status: 0 all checks passed, 1 one failed, 2 a
+/// check is named that there is not.
+/// Requires: no other thread has been started.
+int verify_plugin(const PluginVerifyOptions& options, std::ostream& out, std::ostream& err);
+
+struct PluginBenchOptions {
+  std::string file;
+  std::string config;
+  std::string plugin_dir;
+  std::uint32_t nodes = 5'000;
+  std::uint32_t rounds = 15;
+  bool json = false;
+  std::vector<std::string> host_services;
+  std::string product;
+};
+
+/// `berth plugin bench`: what the plugins of a file cost for each decision and each node, compared with the same profile without
+/// them. In a process of its own, as verify. Returns 0, or 1 when they cannot be used.
+int bench_plugin(const PluginBenchOptions& options, std::ostream& out, std::ostream& err);
+
+}  // namespace berth::app

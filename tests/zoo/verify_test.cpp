@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth plugin verify` and `berth plugin bench`: plugins that are each wrong in one way fail by the number of the check that
+// is about it, whatever they do to the process, and those that are right pass.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "text/diagnostics.hpp"
+#include "text/parse.hpp"
+#include "zoo/zoo_files.hpp"
+
+namespace berth::zoo {
+namespace {
+
+namespace fs = std::filesystem;
+using Numbers = std::set<std::string>;
+
+std::string animal(const std::string& name) { return std::string(BERTH_ZOO_ANIMALS) + "/" + name + ".so"; }
+
+std::vector<std::string> words(const std::string& command, const std::string& file,
+                               std::vector<std::string> more = {}) {
+  std::vector<std::string> all = {BERTH_PROGRAM, "plugin", command, file, "--plugin-dir", BERTH_PLUGINS};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+struct Verified {
+  Ending ending;
+  Numbers failed, passed;
+};
+
+Verified verify(const std::string& file, std::vector<std::string> more = {}) {
+  more.push_back("--json");
+  Verified verified;
+  verified.ending = run(words("verify", file, more));
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(verified.ending.output, "verify", diagnostics);
+  EXPECT_TRUE(diagnostics.empty()) << verified.ending.output;
+  if (documents.empty()) return verified;
+  const text::Value* const checks = documents.front().root().find("checks");
+  if (checks == nullptr) return verified;
+  for (const text::Value& check : checks->elements())
+    (check.find("passed")->boolean() ? verified.passed : verified.failed).emplace(check.find("number")->text());
+  return verified;
+}
+
+struct Wrong {
+  const char* animal;
+  const char* check;  // that has to fail; others may, after it
+  const char* says;   // somewhere in the output
+};
+
+void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.animal; }
+
+class PluginVerify : public testing::TestWithParam<Wrong> {};
+
+TEST_P(PluginVerify, NamesTheCheckThatAWrongPluginFails) {
+  const Wrong& wrong = GetParam();
+  std::vector<std::string> only;
+  if (std::string(wrong.check) != "V01") only = {"--checks", wrong.check};
+  // Only what hangs is to be ended for its time: a machine may be slow.
+  if (std::string(wrong.animal).starts_with("hangs")) only.insert(only.end(), {"--time-limit-seconds", "5"});
+  const Verified verified = verify(animal(wrong.animal), only);
+  EXPECT_EQ(verified.ending.how, "exit 1");
+  EXPECT_EQ(verified.failed, Numbers{wrong.check}) << verified.ending.output;
+  EXPECT_NE(verified.ending.output.find(wrong.says), std::string::npos) << verified.ending.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Animal, PluginVerify,
+    testing::Values(Wrong{"no_note", "V01", "BERTH-P0"}, Wrong{"other_major", "V01", "BERTH-P0"},
+                    Wrong{"crashing_constructor", "V02", "killed by SIGSEGV"}, Wrong{"refuses_create", "V02", ""},
+                    Wrong{"throws_in_create", "V02", ""},
+                    Wrong{"hangs_in_filter", "V04", "did not end within 5 s"},
+                    Wrong{"crash_in_filter", "V04", "killed by SIGSEGV"},
+                    Wrong{"abort_in_filter", "V04", "killed by SIGABRT"}, Wrong{"throws_in_filter", "V04", ""},
+                    Wrong{"overflow_in_filter", "V04", "killed by SIGSEGV"},
+                    Wrong{"score_out_of_range", "V04", "invalid score 101"}, Wrong{"wild_pointer", "V04", ""},
+                    Wrong{"reads_unasked_field", "V04", ""}, Wrong{"crash_in_pre_bind", "V04", "killed by SIGSEGV"},
+                    Wrong{"hidden_input", "V07", "zoo.example.com/Animal"},
+                    Wrong{"never_answers", "V08", "is not bound"}),
+    [](const auto& test) { return std::string(test.param.animal); });
+
+TEST(PluginVerify, PassesAGoodPlugin) {
+  const Verified verified = verify(animal("good"));
+  EXPECT_EQ(verified.ending.how, "exit 0") << verified.ending.output;
+  EXPECT_EQ(verified.passed.size(), 10u) << verified.ending.output;
+}
+
+TEST(PluginVerify, PassesThePoliciesOfBerth) {
+  std::size_t seen = 0;
+  for (const auto& entry : fs::directory_iterator(BERTH_PLUGINS)) {
+    // Five of the legacy policies cannot be made without args: a configuration gives them.
+    const std::string name = entry.path().filename().string();
+    if (entry.path().extension() != ".so" || name == "legacy.so") continue;
+    const Verified verified = verify(entry.path().string(), {"--checks", "V02,V03,V04,V05,V06,V07,V08,V09"});
+    EXPECT_EQ(verified.ending.how, "exit 0") << name << '\n' << verified.ending.output;
+    ++seen;
+  }
+  EXPECT_GE(seen, 20u);
+  const std::vector<std::string> configured = {"--config", BERTH_ZOO_HOST "/legacy.yaml"};
+  const Verified legacy = verify(std::string(BERTH_PLUGINS) + "/legacy.so", configured);
+  EXPECT_EQ(legacy.ending.how, "exit 0") << legacy.ending.output;
+}
+
+TEST(PluginVerify, RefusesAnUnknownCheck) {
+  EXPECT_EQ(run(words("verify", animal("good"), {"--checks", "V99"})).how, "exit 2");
+}
+
+TEST(PluginBench, SaysWhatANodeCosts) {
+  const Ending ending = run(words("bench", animal("good"), {"--nodes", "200", "--rounds", "3", "--json"}));
+  EXPECT_EQ(ending.how, "exit 0") << ending.output;
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(ending.output, "bench", diagnostics);
+  ASSERT_FALSE(documents.empty()) << ending.output;
+  for (const char* const field : {"decisionNs", "decisionWithoutNs", "reusedNs", "reusedWithoutNs"}) {
+    const text::Value* const ns = documents.front().root().find(field);
+    ASSERT_NE(ns, nullptr) << ending.output;
+    EXPECT_GT(ns->real().value_or(0), 0) << field;
+  }
+}
+
+}  // namespace
+}  // namespace berth::zoo
