@@ -167,6 +167,10 @@ std::string merge_json(const Value* target, const Value& patch) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
+  if (find_invalid_utf8(text) != std::string_view::npos) {
+    append_json_string(out, valid_utf8(text));
+    return;
+  }
   out += '"';
   std::size_t plain = 0;  // start of what was not yet copied
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -29,7 +29,7 @@ std::string to_json(const Value& value);
 /// The JSON of `target` after a JSON merge patch (RFC 7396): mappings are merged, null removes, anything else replaces.
 /// A null pointer is a target that is not there.
 std::string merge_json(const Value* target, const Value& patch);
-/// Appends a JSON string literal.
+/// Appends a JSON string literal. Bytes that are no UTF-8 become U+FFFD, as in Go.
 void append_json_string(std::string& out, std::string_view text);
 
 }  // namespace berth::text

@@ -34,6 +34,13 @@ TEST(Json, WritesBackWhatItRead) {
   }
 }
 
+TEST(Json, WritesNothingThatIsNoUtf8) {
+  std::string out;
+  append_json_string(out, "a\xff\"\xc3");
+  append_json_string(out, "\xc3\xa4");
+  EXPECT_EQ(out, "\"a\xEF\xBF\xBD\\\"\xEF\xBF\xBD\"\"\xc3\xa4\"");
+}
+
 TEST(Json, UnescapesStrings) {
   Diagnostics problems;
   const auto documents = parse_json(R"({"k\u00e9y": "a\/b\ud834\udd1e\u0041"})", "f", problems);
