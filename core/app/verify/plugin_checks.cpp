@@ -250,9 +250,7 @@ void bindings_end(const TestedPlugins& tested, Findings& findings) {
 }
 
 /// Whether there is a profile without the plugins: not where they are its only binder, or order its queue.
-bool can_do_without(const TestedPlugins& tested) {
-  return PluginUnderTest::make(tested, {.with_plugins = false}).ok();
-}
+bool can_do_without(const TestedPlugins& tested) { return PluginUnderTest::make(tested, {.with_plugins = false}).ok(); }
 
 /// What so many attempts leave behind, per attempt.
 std::optional<std::int64_t> growth_bytes(const TestedPlugins& tested, bool with_plugins, Findings& findings) {

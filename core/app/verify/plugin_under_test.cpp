@@ -29,7 +29,8 @@ std::string configuration_of(const TestedPlugins& tested, const PluginUnderTest:
     text += fmt::format("      - {{name: {}, weight: 1}}\n", note.plugin);
   // A profile has one order of its queue: that of the plugin, where it has one.
   if (sorts_queue)
-    text += fmt::format("    queueSort:\n      disabled: [{{name: \"*\"}}]\n      enabled: [{{name: {}}}]\n", tested.notes.front().plugin);
+    text += fmt::format("    queueSort:\n      disabled: [{{name: \"*\"}}]\n      enabled: [{{name: {}}}]\n",
+                        tested.notes.front().plugin);
   if (!options.args.empty())
     text += fmt::format("  pluginConfig:\n  - {{name: {}, args: {}}}\n", tested.notes.front().plugin, options.args);
   return text;
@@ -84,9 +85,9 @@ Status PluginUnderTest::load(const TestedPlugins& tested, const Options& options
 
 Status PluginUnderTest::configure(const TestedPlugins& tested, const Options& options, bool sorts_queue) {
   text::Diagnostics diagnostics;
-  raw_ = tested.config.empty() || !options.args.empty()
-             ? config::load(configuration_of(tested, options, sorts_queue), "the configuration of this check", diagnostics)
-             : config::load_file(tested.config, diagnostics);
+  raw_ = tested.config.empty() || !options.args.empty() ? config::load(configuration_of(tested, options, sorts_queue),
+                                                                       "the configuration of this check", diagnostics)
+                                                        : config::load_file(tested.config, diagnostics);
   if (!options.with_plugins) leave_out(raw_, tested);
   raw_.values.plugins.verdict_reuse = options.reuse;
   plugins_ = load_plugins(raw_, tested.plugin_dir);

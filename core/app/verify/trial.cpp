@@ -95,6 +95,10 @@ std::string end_of(int status) {
 
 void confine_child(const TrialLimits& limits) {
   ::setpgid(0, 0);
+  if (const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC); nothing >= 0) {
+    ::dup2(nothing, STDIN_FILENO);
+    ::close(nothing);
+  }
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
 #ifndef BERTH_SANITIZED

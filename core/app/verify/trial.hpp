@@ -38,8 +38,8 @@ struct TrialResult {
 /// Does the work in a child process with limits, so that whatever a plugin does (crash, _exit, a loop, gigabytes) ends that
 /// process and says so, and no other.
 ///
-/// The child has no terminal as its input, leaves no core file, and what it prints on its standard error is kept (the last
-/// 4 KiB) and said when it ends before its answer. Its descendants are ended with it.
+/// The child reads nothing from standard input, leaves no core file, and what it prints is kept (the last 4 KiB) and said when
+/// it ends before its answer. What it started in its process group is ended with it.
 /// Requires: no other thread has been started. Where no child can be had, that is what is wrong.
 TrialResult run_trial(const std::function<void(Findings& findings)>& work, const TrialLimits& limits = {});
 
