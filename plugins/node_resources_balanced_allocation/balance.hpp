@@ -7,7 +7,7 @@
 /// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go. Doubles are added up
 /// in the same order; no contraction.
 #pragma once
-#include "../node_resources/exact.hpp"
+#include "../shared/node_resources/exact.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -7,7 +7,7 @@
 //          that stand for a resource do not count, where upstream crashes on classes with selectors.
 #include <berth/plugin.hpp>
 
-#include "../node_resources/scored_resources.hpp"
+#include "../shared/node_resources/scored_resources.hpp"
 #include "balance.hpp"
 
 namespace berth::node_resources_balanced_allocation {

@@ -2,7 +2,7 @@
 /// NodeResourcesFitArgs: what may be configured, with upstream's defaults and upstream's sentences.
 /// Source: kubernetes v1.36 pkg/scheduler/apis/config/{v1/defaults.go,validation/validation_pluginargs.go}.
 #pragma once
-#include "../node_resources/args.hpp"
+#include "../shared/node_resources/args.hpp"
 #include "strategies.hpp"
 
 #include <algorithm>

@@ -7,9 +7,9 @@
 // Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/fit.go.
 #include <berth/plugin.hpp>
 
-#include "../node_resources/device_classes.hpp"
-#include "../node_resources/device_counts.hpp"
-#include "../node_resources/scored_resources.hpp"
+#include "../shared/node_resources/device_classes.hpp"
+#include "../shared/node_resources/device_counts.hpp"
+#include "../shared/node_resources/scored_resources.hpp"
 #include "fit_args.hpp"
 #include "fit_filter.hpp"
 

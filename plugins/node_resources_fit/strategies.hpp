@@ -11,7 +11,7 @@
 /// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/{least,most}_allocated.go,
 /// requested_to_capacity_ratio.go.
 #pragma once
-#include "../node_resources/exact.hpp"
+#include "../shared/node_resources/exact.hpp"
 #include "shape.hpp"
 
 #include <cstdint>

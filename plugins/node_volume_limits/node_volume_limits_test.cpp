@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include "../storage/storage_scene.hpp"
+#include "../shared/storage/storage_scene.hpp"
 
 namespace {
 using namespace berth::testkit;

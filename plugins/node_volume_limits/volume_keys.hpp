@@ -5,7 +5,7 @@
 /// change and answers in memory; refresh() says which claims count as something else now.
 /// Threads: refresh() and resolve() [cycle]; everything const from any thread while neither runs.
 #pragma once
-#include "../storage/in_tree.hpp"
+#include "../shared/storage/in_tree.hpp"
 
 #include <deque>
 #include <unordered_map>

@@ -3,9 +3,9 @@
 ///
 /// An affinity is listed under one requirement of each of its terms, the one that fewest others are listed under, so
 /// that of "this zone and this host" the host is what leads to it; the rest is compared on the nodes that it leads to.
-/// Source: kubernetes v1.36 component-helpers/scheduling/corev1/nodeaffinity, as storage/terms.hpp.
+/// Source: kubernetes v1.36 component-helpers/scheduling/corev1/nodeaffinity, as shared/storage/terms.hpp.
 #pragma once
-#include "../storage/terms.hpp"
+#include "../shared/storage/terms.hpp"
 
 #include <memory>
 #include <span>

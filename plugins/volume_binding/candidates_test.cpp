@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "../storage/storage_scene.hpp"
+#include "../shared/storage/storage_scene.hpp"
 
 namespace candidates_test {
 namespace {

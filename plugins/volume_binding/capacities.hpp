@@ -4,7 +4,7 @@
 ///
 /// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/volumebinding/binder.go (hasEnoughCapacity).
 #pragma once
-#include "../storage/objects.hpp"
+#include "../shared/storage/objects.hpp"
 
 #include <map>
 #include <memory>

@@ -2,7 +2,7 @@
 /// Volumes by what a search asks for: unclaimed ones of a class by size, and those that name a claim. Follows the
 /// watch, what is assumed included. Threads: [cycle].
 #pragma once
-#include "../storage/in_tree.hpp"
+#include "../shared/storage/in_tree.hpp"
 #include "affinities.hpp"
 
 #include <map>

@@ -2,7 +2,7 @@
 /// Which nodes meet a selector, where most selectors name a label and a few of its values: then only the nodes with
 /// those values are touched, and held against what else the selector asks for. Threads: [cycle].
 #pragma once
-#include "../storage/terms.hpp"
+#include "../shared/storage/terms.hpp"
 
 #include <berth/domains.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // VolumeRestrictions: disks and claims that bear one user at a time.
 // Source: kubernetes v1.36 pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.
-#include "../storage/objects.hpp"
+#include "../shared/storage/objects.hpp"
 #include "disks.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "../storage/storage_scene.hpp"
+#include "../shared/storage/storage_scene.hpp"
 #include "disks.hpp"
 
 namespace {

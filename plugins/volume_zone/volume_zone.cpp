@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // VolumeZone: a pod whose volume carries zone or region labels fits on nodes that carry the same.
 // Source: kubernetes v1.36 pkg/scheduler/framework/plugins/volumezone/volume_zone.go.
-#include "../storage/objects.hpp"
-#include "../storage/zone_labels.hpp"
+#include "../shared/storage/objects.hpp"
+#include "../shared/storage/zone_labels.hpp"
 
 #include <array>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "../storage/storage_scene.hpp"
+#include "../shared/storage/storage_scene.hpp"
 
 namespace {
 using namespace berth::testkit;

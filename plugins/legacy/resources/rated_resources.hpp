@@ -3,8 +3,8 @@
 #pragma once
 #include <berth/plugin.hpp>
 
-#include "../../node_resources/args.hpp"
-#include "../../node_resources/resource_names.hpp"
+#include "../../shared/node_resources/args.hpp"
+#include "../../shared/node_resources/resource_names.hpp"
 #include "../v1_16_args.hpp"
 #include "v1_16_sums.hpp"
 

@@ -2,7 +2,7 @@
 // What differs from today's VolumeBinding, whose tests hold for the rest; and one way through all points.
 #include <gtest/gtest.h>
 
-#include "../../storage/storage_scene.hpp"
+#include "../../shared/storage/storage_scene.hpp"
 #include "../legacy_scene.hpp"
 
 namespace berth::legacy::tests::check_volume_binding_test {

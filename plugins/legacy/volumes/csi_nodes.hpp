@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What the CSINodes of a snapshot say, by slot: read when one changes or a slot gets another node, not for each pod.
 #pragma once
-#include "../../storage/in_tree.hpp"
+#include "../../shared/storage/in_tree.hpp"
 
 #include <map>
 #include <string>

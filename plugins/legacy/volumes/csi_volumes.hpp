@@ -5,8 +5,8 @@
 /// Volumes of an in-tree type count for the driver that took the type over, on nodes whose CSINode says so.
 /// Source: kubernetes v1.16 pkg/scheduler/algorithm/predicates/csi_volume_predicate.go. Threads: [any].
 #pragma once
-#include "../../storage/claim_walk.hpp"
-#include "../../storage/in_tree.hpp"
+#include "../../shared/storage/claim_walk.hpp"
+#include "../../shared/storage/in_tree.hpp"
 #include "../sha1.hpp"
 
 namespace berth::legacy {

@@ -7,8 +7,8 @@
 /// Source: kubernetes v1.16 pkg/scheduler/algorithm/predicates/predicates.go (MaxPDVolumeCountChecker).
 /// Threads: [any]; DiskCounts synchronises itself.
 #pragma once
-#include "../../storage/claim_walk.hpp"
-#include "../../storage/in_tree.hpp"
+#include "../../shared/storage/claim_walk.hpp"
+#include "../../shared/storage/in_tree.hpp"
 #include "../known_sets.hpp"
 
 #include <memory>

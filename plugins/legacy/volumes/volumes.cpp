@@ -4,8 +4,8 @@
 // pkg/scheduler/framework/plugins/volumezone.
 #include <berth/plugin.hpp>
 
-#include "../../storage/in_tree.hpp"
-#include "../../storage/zone_labels.hpp"
+#include "../../shared/storage/in_tree.hpp"
+#include "../../shared/storage/zone_labels.hpp"
 #include "../../volume_restrictions/disks.hpp"
 #include "../v1_16_args.hpp"
 

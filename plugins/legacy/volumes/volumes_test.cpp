@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../../storage/storage_scene.hpp"
+#include "../../shared/storage/storage_scene.hpp"
 #include "../legacy_scene.hpp"
 
 #include <gtest/gtest.h>

@@ -53,9 +53,9 @@ def folder_size(tree):
 
 
 def plugin_folders(tree):
-    """A policy is a folder that explains and tests itself."""
-    folders = sorted({p.split("/")[1] for p in tree.paths if p.startswith("plugins/") and p.count("/") > 1})
-    for folder in folders:
+    """A policy is a folder that explains and tests itself; plugins/shared is what policies have in common."""
+    folders = {p.split("/")[1] for p in tree.paths if p.startswith("plugins/") and p.count("/") > 1}
+    for folder in sorted(folders - {"shared"}):
         base = f"plugins/{folder}"
         for wanted in (f"{folder}.cpp", "CMakeLists.txt", "README.md"):
             if f"{base}/{wanted}" not in tree.paths:

@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../dynamic_resources/device_cluster.hpp"
-#include "../dynamic_resources/node_facts.hpp"
+#include "../../dynamic_resources/device_cluster.hpp"
+#include "../../dynamic_resources/node_facts.hpp"
 #include "args.hpp"
 
 namespace berth::node_resources {
