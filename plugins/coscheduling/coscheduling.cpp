@@ -6,8 +6,8 @@
 
 #include <array>
 #include <memory>
-#include <mutex>
 
+#include "../shared/guarded.hpp"
 #include "group_records.hpp"
 #include "pod_group.hpp"
 #include "resource_gap.hpp"
@@ -308,7 +308,7 @@ class Coscheduling {
   void wake_later(berth::Id ns, std::string_view name, std::int64_t delay_ns) {
     Wake* asked = nullptr;
     {
-      const std::lock_guard lock(wakes_mutex_);
+      const guarded::Lock lock(wakes_mutex_);
       for (const auto& wake : wakes_)
         if (wake->ns == ns && wake->name == name) return;
       asked = wakes_.emplace_back(std::make_unique<Wake>(Wake{this, ns, std::string(name)})).get();
@@ -316,13 +316,13 @@ class Coscheduling {
     // Not under the lock: the host is never called with one. No other thread erases what it has not taken.
     if (executor_.after(static_cast<std::uint32_t>(delay_ns / 1'000'000 + 1), &Coscheduling::wake, asked) == BERTH_OK)
       return;
-    const std::lock_guard lock(wakes_mutex_);
+    const guarded::Lock lock(wakes_mutex_);
     std::erase_if(wakes_, [&](const auto& wake) { return wake.get() == asked; });
   }
   static void wake(void* arg) {
     Wake due = *static_cast<const Wake*>(arg);
     {
-      const std::lock_guard lock(due.policy->wakes_mutex_);
+      const guarded::Lock lock(due.policy->wakes_mutex_);
       std::erase_if(due.policy->wakes_, [&](const auto& wake) { return wake.get() == arg; });
     }
     due.policy->groups_.members(due.ns, due.name, [&](berth::Pod member) {
@@ -357,8 +357,8 @@ class Coscheduling {
     berth::Id ns;
     std::string name;
   };
-  std::mutex wakes_mutex_;                    // guards what follows
-  std::vector<std::unique_ptr<Wake>> wakes_;  // that the host has not called yet
+  guarded::Mutex wakes_mutex_;
+  std::vector<std::unique_ptr<Wake>> wakes_ GUARDED_BY(wakes_mutex_);  // that the host has not called yet
 };
 
 }  // namespace

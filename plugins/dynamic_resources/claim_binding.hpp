@@ -9,11 +9,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "../shared/guarded.hpp"
 #include "claim_deletion.hpp"
 #include "claim_metrics.hpp"
 #include "cycle_state.hpp"
@@ -29,11 +29,11 @@ class Releases {
    public:
     Turn(std::shared_ptr<Releases> releases, std::string claim_uid, std::string pod_uid)
         : releases_(std::move(releases)), uids_(std::move(claim_uid), std::move(pod_uid)) {
-      const std::lock_guard lock(releases_->mutex_);
+      const guarded::Lock lock(releases_->mutex_);
       releases_->under_way_.insert(uids_);
     }
     ~Turn() {
-      const std::lock_guard lock(releases_->mutex_);
+      const guarded::Lock lock(releases_->mutex_);
       releases_->under_way_.erase(releases_->under_way_.find(uids_));
     }
     Turn(const Turn&) = delete;
@@ -45,13 +45,13 @@ class Releases {
   };
 
   bool is_under_way(const std::string& claim_uid, const std::string& pod_uid) const {
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     return under_way_.contains({claim_uid, pod_uid});
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::multiset<std::pair<std::string, std::string>> under_way_;  // uids of claim and pod
+  mutable guarded::Mutex mutex_;
+  std::multiset<std::pair<std::string, std::string>> under_way_ GUARDED_BY(mutex_);  // uids of claim and pod
 };
 
 /// What the writing points need.

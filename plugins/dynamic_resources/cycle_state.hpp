@@ -2,7 +2,6 @@
 /// What one attempt knows: made in pre-filter, written by filter (each node its own record), read by all later points.
 #pragma once
 #include <atomic>
-#include <mutex>
 
 #include "device_cluster.hpp"
 #include "objects/go_quote.hpp"

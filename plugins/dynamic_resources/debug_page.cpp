@@ -93,7 +93,7 @@ std::string DeviceCluster::debug_page() {
   std::set<std::uint32_t> in_flight;
   std::size_t withheld = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     claims_.each([&](const auto&, const auto& claim) { claims.push_back(claim); });
     for (const auto& [uid, each] : in_flight_) flights.push_back({uid, each.allocation, each.sharers});
     for (const auto& [id, result] : in_flight_devices_) in_flight.insert(id);

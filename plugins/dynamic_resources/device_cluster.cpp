@@ -74,7 +74,7 @@ void DeviceCluster::refresh(berth::DecodedObjects<T>& objects, OnChange&& on_cha
   for (;;) {
     auto batch = objects.read();
     if (batch.empty()) return;
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     if (!objects.take(std::move(batch), on_change)) continue;  // another thread was faster: perhaps it has seen less
     version_.fetch_add(1, std::memory_order_release);
     return;
@@ -83,13 +83,16 @@ void DeviceCluster::refresh(berth::DecodedObjects<T>& objects, OnChange&& on_cha
 
 void DeviceCluster::refresh() {
   refresh(claims_, [this](const auto& key, const auto& before, const auto& now) {
+    mutex_.assert_held();
     change_claim(key_of(key.first, key.second), before.get(), now.get());
   });
   refresh(slices_, [this](const auto&, const auto&, const auto&) {
+    mutex_.assert_held();
     inventory_ = nullptr;
     restricted_ = nullptr;
   });
   refresh(classes_, [this](const auto&, const ClassPtr& before, const ClassPtr& now) {
+    mutex_.assert_held();
     if (now != nullptr) return extended_.put(before, now);
     extended_.remove(*before);
   });
@@ -181,13 +184,13 @@ void DeviceCluster::withhold(dra::AllocatedState& state) const {
 }
 
 ClaimPtr DeviceCluster::claim(std::string_view ns, std::string_view name) const {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   const auto found = claims_.find(ns, name);
   return found == nullptr ? nullptr : found->claim;
 }
 
 std::shared_ptr<const dra::DeviceClass> DeviceCluster::device_class(std::string_view name) const {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   ClassPtr found = classes_.find({}, name);
   if (found == nullptr) return nullptr;
   const dra::DeviceClass* const its = &found->device_class;
@@ -195,17 +198,17 @@ std::shared_ptr<const dra::DeviceClass> DeviceCluster::device_class(std::string_
 }
 
 ClassPtr DeviceCluster::extended_class(std::string_view resource) const {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   return extended_.find(resource);
 }
 
 bool DeviceCluster::has_extended_classes() const {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   return !extended_.empty();
 }
 
 ClaimPtr DeviceCluster::extended_claim(std::string_view ns, std::string_view pod_name, std::string_view pod_uid) const {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   ClaimPtr made;
   claims_.each_of(extended_by_pod_, pod_uid, [&](const ReadClaim& read) {
     if (made == nullptr && read.claim->ns == ns && read.claim->controller_name == pod_name) made = read.claim;
@@ -214,7 +217,7 @@ ClaimPtr DeviceCluster::extended_claim(std::string_view ns, std::string_view pod
 }
 
 DeviceSnapshot DeviceCluster::snapshot() {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   if (inventory_ == nullptr) {
     std::vector<std::shared_ptr<const dra::PreparedSlice>> slices;
     slices.reserve(slices_.size());
@@ -238,13 +241,13 @@ DeviceSnapshot DeviceCluster::snapshot() {
 }
 
 std::optional<DeviceCluster::Pending> DeviceCluster::pending(std::string_view uid) const {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   const auto entry = in_flight_.find(uid);
   return entry == in_flight_.end() ? std::nullopt : std::optional<Pending>(entry->second);
 }
 
 void DeviceCluster::signal(const std::string& uid, Pending pending) {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   const auto [entry, is_new] = in_flight_.try_emplace(uid);
   if (!is_new) {
     ++entry->second.sharers;
@@ -259,7 +262,7 @@ void DeviceCluster::signal(const std::string& uid, Pending pending) {
 }
 
 bool DeviceCluster::remove_in_flight(std::string_view uid, bool force) {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   const auto entry = in_flight_.find(uid);
   if (entry == in_flight_.end()) return false;
   if (!force && --entry->second.sharers != 0) return false;

@@ -8,11 +8,10 @@
 #pragma once
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <unordered_map>
 
 #include <berth/decoded_objects.hpp>
-
+#include "../shared/guarded.hpp"
 #include "extended_resources.hpp"
 #include "objects/api_objects.hpp"
 #include "objects/random_ids.hpp"
@@ -90,13 +89,13 @@ class DeviceCluster {
   template <class Read>
   auto readable(Read read) const;
   std::shared_ptr<const ReadClaim> read(const berth_object_v1& object) const;
-  void change_claim(const std::string& key, const ReadClaim* before, const ReadClaim* now);
-  void count(const std::string& key, const AllocationObject& allocation);
-  void uncount(const std::string& key, const AllocationObject& allocation);
-  dra::AllocatedState& change_combined();
-  void recount(const AllocationObject& allocation);
-  void recount_all();
-  void withhold(dra::AllocatedState& state) const;
+  void change_claim(const std::string& key, const ReadClaim* before, const ReadClaim* now) REQUIRES(mutex_);
+  void count(const std::string& key, const AllocationObject& allocation) REQUIRES(mutex_);
+  void uncount(const std::string& key, const AllocationObject& allocation) REQUIRES(mutex_);
+  dra::AllocatedState& change_combined() REQUIRES(mutex_);
+  void recount(const AllocationObject& allocation) REQUIRES(mutex_);
+  void recount_all() REQUIRES(mutex_);
+  void withhold(dra::AllocatedState& state) const REQUIRES(mutex_);
   void log(const std::string& what) const;
 
   const berth::Objects objects_;
@@ -107,22 +106,24 @@ class DeviceCluster {
   berth::cel::ProgramCache programs_;
   RandomIds random_ids_;
 
-  mutable std::mutex mutex_;  // guards everything below
+  // Those three are read for changes without the lock, which is held to take them over.
   berth::DecodedObjects<ReadClaim> claims_;
   std::size_t extended_by_pod_;  // index: claims made for extended resources, by uid of the pod
   berth::DecodedObjects<dra::PreparedSlice> slices_;
   berth::DecodedObjects<ClassObject> classes_;
-  ExtendedClasses extended_;
-  std::map<std::string, std::vector<Withheld>> withheld_;  // by key of the claim
-  dra::AllocatedState state_;                              // of allocated claims
-  std::map<std::string, InFlight, std::less<>> in_flight_;
-  std::unordered_multimap<std::uint32_t, const ResultObject*> in_flight_devices_;  // by DeviceIds
-  std::shared_ptr<const dra::Inventory> inventory_;                                // null: slices have changed
+
+  mutable guarded::Mutex mutex_;
+  ExtendedClasses extended_ GUARDED_BY(mutex_);
+  std::map<std::string, std::vector<Withheld>> withheld_ GUARDED_BY(mutex_);  // by key of the claim
+  dra::AllocatedState state_ GUARDED_BY(mutex_);                              // of allocated claims
+  std::map<std::string, InFlight, std::less<>> in_flight_ GUARDED_BY(mutex_);
+  std::unordered_multimap<std::uint32_t, const ResultObject*> in_flight_devices_ GUARDED_BY(mutex_);  // by DeviceIds
+  std::shared_ptr<const dra::Inventory> inventory_ GUARDED_BY(mutex_);  // null: slices have changed
   // state_ with what is in flight, changed a device at a time; copied first if a snapshot still reads it.
-  std::shared_ptr<dra::AllocatedState> combined_;
-  std::shared_ptr<std::atomic<int>> combined_readers_;
-  std::shared_ptr<const dra::AllocatedState>
-      restricted_;  // combined_ without what is withheld; null: something has changed
+  std::shared_ptr<dra::AllocatedState> combined_ GUARDED_BY(mutex_);
+  std::shared_ptr<std::atomic<int>> combined_readers_ GUARDED_BY(mutex_);
+  // combined_ without what is withheld; null: something has changed
+  std::shared_ptr<const dra::AllocatedState> restricted_ GUARDED_BY(mutex_);
 };
 
 }  // namespace dynamic_resources

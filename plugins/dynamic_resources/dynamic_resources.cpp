@@ -478,23 +478,23 @@ class DynamicResources {
   template <class Begin>
   berth::Verdict give_up(std::string what, std::string pod_uid, Said said, Begin&& begin) const {
     struct Answer {
-      std::mutex mutex;
-      bool has_returned = false;
-      std::optional<std::string> error;
+      guarded::Mutex mutex;
+      bool has_returned GUARDED_BY(mutex) = false;
+      std::optional<std::string> error GUARDED_BY(mutex);
     };
     const auto answer = std::make_shared<Answer>();
     begin([answer, queue = queue_, executor = binding_.executor, log = binding_.log, what = std::move(what),
            uid = std::move(pod_uid)](const std::string& error) {
       if (error.empty()) return;
       {
-        const std::lock_guard lock(answer->mutex);
+        const guarded::Lock lock(answer->mutex);
         answer->error = error;
         if (!answer->has_returned) return;
       }
       log.write(BERTH_LOG_ERROR, what + ": " + error);
       activate_later(executor, queue, uid);
     });
-    const std::lock_guard lock(answer->mutex);
+    const guarded::Lock lock(answer->mutex);
     answer->has_returned = true;
     if (answer->error) return berth::Verdict::error(*answer->error);
     return berth::Verdict::unschedulable(berth::Reason{said});

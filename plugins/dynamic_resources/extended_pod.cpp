@@ -86,7 +86,7 @@ ExtendedPods::Copy ExtendedPods::copy_for(const CycleState& state, berth::Slot s
     }
   }
   if (needed == 0 && state.claims.size() == 1) return {};
-  const std::lock_guard lock(extended.mutex);
+  const guarded::Lock lock(extended.mutex);
   std::shared_ptr<const ExtendedCopy>& known = extended.copies[needed];
   if (known == nullptr) known = make_copy(state, needed, search);
   return {known.get()};

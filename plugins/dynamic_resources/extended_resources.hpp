@@ -5,8 +5,8 @@
 /// staging/src/k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache.
 #pragma once
 #include <map>
-#include <mutex>
 
+#include "../shared/guarded.hpp"
 #include "objects/api_objects.hpp"
 
 namespace dynamic_resources {
@@ -73,10 +73,11 @@ std::shared_ptr<ExtendedCopy> extended_copy(const std::vector<AskedContainer>& c
 /// Of one pod and cycle. Threads: copies are found by any.
 struct ExtendedState {
   std::vector<AskedContainer> containers;
-  std::vector<AskedResource> resources;                                 ///< with an amount above 0, sorted by name
-  std::mutex mutex;                                                     ///< guards copies
-  std::map<std::uint64_t, std::shared_ptr<const ExtendedCopy>> copies;  ///< by bits of `resources` that are needed
-  std::vector<const ExtendedCopy*> by_slot;                             ///< what filter used
+  std::vector<AskedResource> resources;  ///< with an amount above 0, sorted by name
+  guarded::Mutex mutex;
+  std::map<std::uint64_t, std::shared_ptr<const ExtendedCopy>> copies
+      GUARDED_BY(mutex);                     ///< by bits of `resources` that are needed
+  std::vector<const ExtendedCopy*> by_slot;  ///< what filter used
 };
 
 /// A claim that exists in memory only.

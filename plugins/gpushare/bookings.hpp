@@ -3,10 +3,11 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "../shared/guarded.hpp"
 
 namespace gpushare {
 
@@ -17,35 +18,35 @@ class Bookings {
   static constexpr std::size_t k_bound_max = 4096;
 
   void put(std::string_view uid, std::uint32_t card) {
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     cards_[std::string(uid)] = card;
   }
   std::optional<std::uint32_t> find(std::string_view uid) const {
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     const auto found = cards_.find(uid);
     return found == cards_.end() ? std::nullopt : std::optional(found->second);
   }
   void erase(std::string_view uid) {
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     if (const auto found = cards_.find(uid); found != cards_.end()) cards_.erase(found);
   }
   /// The pod is bound, and the cluster knows its card.
   void bound(std::string_view uid) {
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     bound_.emplace_back(uid);
     if (bound_.size() <= k_bound_max) return;
     cards_.erase(bound_.front());
     bound_.pop_front();
   }
   std::size_t size() const {
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     return cards_.size();
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::map<std::string, std::uint32_t, std::less<>> cards_;  // by uid
-  std::deque<std::string> bound_;                            // uids, the oldest first; some are erased
+  mutable guarded::Mutex mutex_;
+  std::map<std::string, std::uint32_t, std::less<>> cards_ GUARDED_BY(mutex_);  // by uid
+  std::deque<std::string> bound_ GUARDED_BY(mutex_);  // uids, the oldest first; some are erased
 };
 
 }  // namespace gpushare

@@ -6,8 +6,9 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
+
+#include "../shared/guarded.hpp"
 
 namespace berth::legacy {
 
@@ -18,7 +19,7 @@ class KnownSets {
 
   /// Forgets what may mean something else by now: other objects, other lists under the same numbers.
   void refresh(std::uint64_t epoch, std::uint64_t recycled) {
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     if (epoch != epoch_ || recycled != recycled_) known_.clear();
     epoch_ = epoch;
     recycled_ = recycled;
@@ -28,19 +29,19 @@ class KnownSets {
   template <class Read>
   Known get(std::uint32_t set, Read&& read) {
     {
-      const std::lock_guard lock(mutex_);
+      const guarded::Lock lock(mutex_);
       if (const auto at = known_.find(set); at != known_.end()) return at->second;
     }
     Known found = std::make_shared<const Answer>(read(set));
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     return known_.try_emplace(set, std::move(found)).first->second;
   }
 
  private:
-  std::mutex mutex_;  // guards all below
-  std::uint64_t epoch_ = 0;
-  std::uint64_t recycled_ = 0;
-  std::unordered_map<std::uint32_t, Known> known_;
+  guarded::Mutex mutex_;
+  std::uint64_t epoch_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t recycled_ GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::uint32_t, Known> known_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::legacy

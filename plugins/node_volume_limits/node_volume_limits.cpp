@@ -4,7 +4,8 @@
 #include "node_counts.hpp"
 
 #include <memory>
-#include <mutex>
+
+#include "../shared/guarded.hpp"
 
 namespace {
 
@@ -72,7 +73,7 @@ class NodeVolumeLimits {
 
   berth::Verdict pre_filter(const berth::Cycle& cycle, berth::PreFilter<State>& out) const {
     if (!may_count(cycle.pod())) return berth::Verdict::skip();
-    const std::lock_guard lock(shared_->mutex);
+    const guarded::Lock lock(shared_->mutex);
     out.make(prepare(cycle));
     return berth::Verdict::ok();
   }
@@ -80,7 +81,7 @@ class NodeVolumeLimits {
   void filter(const berth::Cycle& cycle, berth::FilterBlock& nodes) const {
     if (const State* state = cycle.state<State>()) return judge(*state, nodes);
     // A profile may take the plugin away from preFilter: the same verdict, worked out for each block.
-    const std::lock_guard lock(shared_->mutex);
+    const guarded::Lock lock(shared_->mutex);
     judge(prepare(cycle), nodes);
   }
 
@@ -106,17 +107,16 @@ class NodeVolumeLimits {
  private:
   struct Shared {
     explicit Shared(berth::Setup& setup) : counts(setup) {}
-    std::mutex mutex;
+    guarded::Mutex mutex;  // held to bring counts up to date; they are then read without, by the same attempt
     limits::NodeCounts counts;
   };
 
-  /// Requires: the mutex is held.
-  State prepare(const berth::Cycle& cycle) const {
+  State prepare(const berth::Cycle& cycle) const REQUIRES(shared_->mutex) {
     shared_->counts.refresh(cycle);
     return {wanted(cycle.pod(), true), wanted(cycle.pod(), false)};
   }
 
-  Wanted wanted(berth::Pod pod, bool has_csi) const {
+  Wanted wanted(berth::Pod pod, bool has_csi) const REQUIRES(shared_->mutex) {
     limits::VolumeKeys& keys = shared_->counts.keys();
     const std::string ns(intern_.text(pod.ns()));
     Wanted out;

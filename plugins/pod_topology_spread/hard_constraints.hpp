@@ -9,12 +9,12 @@
 #include <berth/domains.hpp>
 #include <berth/kept_counts.hpp>
 
+#include "../shared/guarded.hpp"
 #include "count_moves.hpp"
 #include "eligibility.hpp"
 #include "pod_counts.hpp"
 
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -75,7 +75,7 @@ struct HardCounts {
 
   /// Critical paths of the constraints, made for the first pod that is imagined. [cycle] [worker]
   std::vector<CriticalPaths> critical_paths() const {
-    const std::lock_guard lock(paths_mutex_);
+    const guarded::Lock lock(paths_mutex_);
     if (paths_.empty())
       for (const HardConstraint& each : constraints) {
         CriticalPaths& paths = paths_.emplace_back();
@@ -85,13 +85,13 @@ struct HardCounts {
   }
   /// Counts have changed. [cycle]
   void forget_critical_paths() {
-    const std::lock_guard lock(paths_mutex_);
+    const guarded::Lock lock(paths_mutex_);
     paths_.clear();
   }
 
  private:
-  mutable std::mutex paths_mutex_;
-  mutable std::vector<CriticalPaths> paths_;
+  mutable guarded::Mutex paths_mutex_;
+  mutable std::vector<CriticalPaths> paths_ GUARDED_BY(paths_mutex_);
 };
 
 class HardState {

@@ -77,6 +77,8 @@ BROKEN = [
     ("locks_guard_something", "core/queue/queue.hpp",
      SPDX + "struct Q {\n  Mutex mutex_;\n  Mutex other_mutex_;\n  int n_ GUARDED_BY(other_mutex_) = 0;\n};\n"),
     ("locks_are_named", "core/queue/queue.hpp", SPDX + "struct Q {\n  std::mutex mutex_;\n};\n"),
+    ("locks_are_named", "plugins/node_name/node_name.cpp", SPDX + "std::mutex nodes;\n"),
+    ("locks_guard_something", "plugins/node_name/node_name.cpp", SPDX + "guarded::Mutex nodes;\n"),
     ("locks_are_named", "loader/plugin_loader.cpp", SPDX + "void f() { const std::lock_guard lock(m); }\n"),
     ("string_failures", "core/queue/queue.cpp", SPDX + 'bool gone(const Error& e) { return e.code == "NotFound"; }\n'),
     ("string_failures", "core/queue/queue.cpp", SPDX + "bool read(int fd, std::string& why);\n"),

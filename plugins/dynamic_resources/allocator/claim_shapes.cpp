@@ -64,7 +64,7 @@ std::shared_ptr<ClaimShape> ClaimShapes::get(const std::vector<std::string_view>
   std::string key;
   for (const std::string_view spec : specs) (key += std::to_string(spec.size()) += ':').append(spec);
   {
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     if (const auto found = by_key_.find(key); found != by_key_.end()) {
       const auto entry = found->second;
       const auto& known = entry->shape->classes();
@@ -95,7 +95,7 @@ std::shared_ptr<ClaimShape> ClaimShapes::get(const std::vector<std::string_view>
   auto shape = std::make_shared<ClaimShape>(std::move(prepared), std::move(used), use_, bytes_max_,
                                             k_shape_bytes + 4 * key.size());
   if (bytes_max_ == 0 || key.size() > k_key_bytes_max) return shape;
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   if (by_key_.contains(key)) return shape;  // another thread was faster
   entries_.push_front({std::move(key), shape, budget.bytes});
   program_bytes_ += budget.bytes;
@@ -114,7 +114,7 @@ void ClaimShapes::make_room() {
 }
 
 void ClaimShapes::use(const std::shared_ptr<const Inventory>& inventory) {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   if (inventory_ == inventory) return;
   inventory_ = inventory;
   by_key_.clear();

@@ -10,12 +10,12 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "../../shared/guarded.hpp"
 #include "allocator.hpp"
 
 namespace berth::dra {
@@ -89,15 +89,15 @@ class ClaimShapes {
     std::shared_ptr<ClaimShape> shape;
     std::size_t program_bytes = 0;
   };
-  void make_room();
+  void make_room() REQUIRES(mutex_);
 
   const std::size_t bytes_max_;
   const std::shared_ptr<ClaimShapeUse> use_;
-  std::mutex mutex_;
-  std::shared_ptr<const Inventory> inventory_;
-  std::list<Entry> entries_;  // the last used first
-  std::size_t program_bytes_ = 0;
-  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
+  guarded::Mutex mutex_;
+  std::shared_ptr<const Inventory> inventory_ GUARDED_BY(mutex_);
+  std::list<Entry> entries_ GUARDED_BY(mutex_);  // the last used first
+  std::size_t program_bytes_ GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::dra

@@ -38,7 +38,7 @@ std::int32_t AvailableCounters::find(std::string_view set, std::string_view coun
 
 std::shared_ptr<const AvailableCounters> CounterTables::of(const std::shared_ptr<const Pool>& pool,
                                                            const AllocatedState& state) {
-  const std::lock_guard lock(mutex);
+  const guarded::Lock lock(mutex);
   auto& table = by_pool_name[pool->name];
   // The key stands on the first pool of the name, which the table keeps.
   if (table == nullptr) table = std::make_shared<AvailableCounters>(pool, state);

@@ -3,12 +3,12 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "../../shared/guarded.hpp"
 #include "allocated_state.hpp"
 #include "inventory.hpp"
 
@@ -30,8 +30,8 @@ struct CounterTables {
   /// Makes the table at the first call with that name.
   std::shared_ptr<const AvailableCounters> of(const std::shared_ptr<const Pool>& pool, const AllocatedState& state);
 
-  std::mutex mutex;
-  std::unordered_map<std::string_view, std::shared_ptr<const AvailableCounters>> by_pool_name;
+  guarded::Mutex mutex;
+  std::unordered_map<std::string_view, std::shared_ptr<const AvailableCounters>> by_pool_name GUARDED_BY(mutex);
 };
 
 /// What one search has booked of the counters of a pool's name.

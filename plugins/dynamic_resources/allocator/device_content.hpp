@@ -4,13 +4,13 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include <berth/cel/cel.hpp>
 
+#include "../../shared/guarded.hpp"
 namespace berth::dra {
 
 /// Threads: any.
@@ -33,13 +33,13 @@ class DeviceContent {
   static cel::Stop stop_of(std::uint8_t verdict) { return static_cast<cel::Stop>(verdict - stopped); }
   /// Of the last 32 selectors, by serial of the program.
   std::uint8_t verdict(std::uint64_t program_serial) const {
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     for (const Verdict& each : verdicts_)
       if (each.serial == program_serial) return each.verdict;
     return unknown;
   }
   void remember(std::uint64_t program_serial, std::uint8_t verdict) const {
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     if (verdicts_.size() < k_verdicts_max) {
       verdicts_.push_back({program_serial, verdict});
     } else {
@@ -55,9 +55,9 @@ class DeviceContent {
     std::uint8_t verdict = unknown;
   };
   const cel::Device device_;
-  mutable std::mutex mutex_;
-  mutable std::vector<Verdict> verdicts_;
-  mutable std::size_t oldest_ = 0;
+  mutable guarded::Mutex mutex_;
+  mutable std::vector<Verdict> verdicts_ GUARDED_BY(mutex_);
+  mutable std::size_t oldest_ GUARDED_BY(mutex_) = 0;
 };
 
 /// Contents by what they are made of, for as long as some device has them. Threads: any.
@@ -67,12 +67,12 @@ class DeviceContents {
   template <class Make>
   std::shared_ptr<const DeviceContent> get(const std::string& key, Make&& make) {
     {
-      const std::lock_guard lock(mutex_);
+      const guarded::Lock lock(mutex_);
       if (const auto found = by_key_.find(key); found != by_key_.end())
         if (auto known = found->second.lock()) return known;
     }
     auto made = std::make_shared<const DeviceContent>(make());
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     if (by_key_.size() >= clean_at_) {
       std::erase_if(by_key_, [](const auto& entry) { return entry.second.expired(); });
       clean_at_ = 2 * by_key_.size() + 1024;
@@ -84,9 +84,9 @@ class DeviceContents {
   }
 
  private:
-  std::mutex mutex_;
-  std::unordered_map<std::string, std::weak_ptr<const DeviceContent>> by_key_;
-  std::size_t clean_at_ = 1024;
+  guarded::Mutex mutex_;
+  std::unordered_map<std::string, std::weak_ptr<const DeviceContent>> by_key_ GUARDED_BY(mutex_);
+  std::size_t clean_at_ GUARDED_BY(mutex_) = 1024;
 };
 
 }  // namespace berth::dra

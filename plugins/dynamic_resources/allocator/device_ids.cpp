@@ -15,7 +15,7 @@ std::string key_of(std::string_view driver, std::string_view pool, std::string_v
 
 std::uint32_t DeviceIds::intern(std::string_view driver, std::string_view pool, std::string_view device) {
   std::string key = key_of(driver, pool, device);
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   if (const auto found = ids_.find(key); found != ids_.end()) return found->second;
   const auto next = static_cast<std::uint32_t>(ids_.size());
   if (next >= devices_max_) return k_none;
@@ -34,17 +34,17 @@ std::uint32_t DeviceIds::pool_locked(std::string_view driver, std::string_view p
 }
 
 std::uint32_t DeviceIds::pool(std::string_view driver, std::string_view pool) {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   return pool_locked(driver, pool);
 }
 
 std::uint32_t DeviceIds::pool_of(std::uint32_t id) const {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   return pool_of_[id];
 }
 
 std::uint32_t DeviceIds::size() const {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   return static_cast<std::uint32_t>(ids_.size());
 }
 

@@ -3,12 +3,12 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "../../shared/guarded.hpp"
 #include "device_content.hpp"
 
 namespace berth::dra {
@@ -35,15 +35,15 @@ class DeviceIds {
   std::uint32_t devices_max() const { return devices_max_; }
 
  private:
-  std::uint32_t pool_locked(std::string_view driver, std::string_view pool);
+  std::uint32_t pool_locked(std::string_view driver, std::string_view pool) REQUIRES(mutex_);
 
   const std::uint32_t devices_max_;
   DeviceContents contents_;
   std::atomic<std::uint64_t> stamp_{0};
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::uint32_t> ids_;
-  std::unordered_map<std::string, std::uint32_t> pools_;
-  std::vector<std::uint32_t> pool_of_;  // by device
+  mutable guarded::Mutex mutex_;
+  std::unordered_map<std::string, std::uint32_t> ids_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, std::uint32_t> pools_ GUARDED_BY(mutex_);
+  std::vector<std::uint32_t> pool_of_ GUARDED_BY(mutex_);  // by device
 };
 
 }  // namespace berth::dra

@@ -153,7 +153,7 @@ std::shared_ptr<const Pool> Inventory::pool_of(const Collected& collected) const
   const PoolSlices& all = pools_[collected.pool];
   std::vector<std::shared_ptr<const Pool>>* const kept = kept_pools(collected);
   if (kept != nullptr) {
-    const std::lock_guard lock(mutex_);
+    const guarded::Lock lock(mutex_);
     if ((*kept)[collected.pool] != nullptr) return (*kept)[collected.pool];
   }
   std::vector<std::uint32_t> others;
@@ -178,7 +178,7 @@ std::shared_ptr<const Pool> Inventory::pool_of(const Collected& collected) const
   // Made without the lock: two threads may do the same work, none waits for the other.
   if (made == nullptr) made = build(collected, others);
   if (kept == nullptr) return made;
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   if ((*kept)[collected.pool] == nullptr) (*kept)[collected.pool] = std::move(made);
   return (*kept)[collected.pool];
 }

@@ -3,13 +3,13 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "../../shared/guarded.hpp"
 #include "prepared_slice.hpp"
 
 namespace berth::dra {
@@ -99,10 +99,10 @@ class Inventory {
   std::vector<PoolSlices> pools_;
   std::unordered_map<std::string_view, std::vector<std::uint32_t>> on_node_;
   std::vector<std::uint32_t> shared_;
-  mutable std::mutex mutex_;
+  mutable guarded::Mutex mutex_;
   /// Pools whose slices are all seen by some node: the same for every such node. And those of which only the counters are
   /// seen, as every node does: there would be one per node and pool otherwise.
-  mutable std::vector<std::shared_ptr<const Pool>> whole_pools_, counter_pools_;
+  mutable std::vector<std::shared_ptr<const Pool>> whole_pools_ GUARDED_BY(mutex_), counter_pools_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::dra

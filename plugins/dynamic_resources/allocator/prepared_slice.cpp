@@ -136,7 +136,7 @@ std::string PreparedSlice::read_device(const Device& device, DeviceIds& ids) {
 }
 
 std::shared_ptr<VerdictRow> PreparedSlice::verdicts(std::uint64_t program_serial) const {
-  const std::lock_guard lock(mutex_);
+  const guarded::Lock lock(mutex_);
   for (const auto& row : rows_)
     if (row->serial == program_serial) return row;
   auto row = std::make_shared<VerdictRow>(program_serial, devices_.size());

@@ -4,14 +4,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <berth/cel/cel.hpp>
-
+#include "../../shared/guarded.hpp"
 #include "amount.hpp"
 #include "device_ids.hpp"
 #include "node_matcher.hpp"
@@ -106,9 +105,9 @@ class PreparedSlice {
   std::uint32_t pool_number_ = 0;
   bool has_binding_conditions_ = false;
   bool consumes_counters_ = false;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::shared_ptr<VerdictRow>> rows_;
-  mutable std::size_t oldest_row_ = 0;
+  mutable guarded::Mutex mutex_;
+  mutable std::vector<std::shared_ptr<VerdictRow>> rows_ GUARDED_BY(mutex_);
+  mutable std::size_t oldest_row_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace berth::dra

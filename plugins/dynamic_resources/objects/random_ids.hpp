@@ -2,9 +2,10 @@
 /// Random UUIDs: of shares, and of claims that exist in memory only.
 #pragma once
 #include <cstdint>
-#include <mutex>
 #include <random>
 #include <string>
+
+#include "../../shared/guarded.hpp"
 
 namespace dynamic_resources {
 
@@ -16,7 +17,7 @@ class RandomIds {
   std::string next() {
     std::uint64_t words[2];
     {
-      const std::lock_guard lock(mutex_);
+      const guarded::Lock lock(mutex_);
       words[0] = random_();
       words[1] = random_();
     }
@@ -32,8 +33,8 @@ class RandomIds {
   }
 
  private:
-  std::mutex mutex_;
-  std::mt19937_64 random_;
+  guarded::Mutex mutex_;
+  std::mt19937_64 random_ GUARDED_BY(mutex_);
 };
 
 }  // namespace dynamic_resources

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 

@@ -194,15 +194,16 @@ LOCKS = r"\bstd::(?:(?:shared_|recursive_|timed_)*mutex|lock_guard|unique_lock|s
 
 
 def locks_are_named(tree):
-    """Locks are those of core/base/guarded.hpp, whose types say what they guard."""
-    for path in tree.under("core", "loader"):
-        for line, match in tree.matches(path, LOCKS) if path != "core/base/guarded.hpp" else []:
-            yield Violation(path, match[0], "Mutex, Lock … of base/guarded.hpp, with GUARDED_BY on what it guards", line)
+    """Locks are those of core/base/guarded.hpp and plugins/shared/guarded.hpp, whose types say what they guard."""
+    for path in tree.under("core", "loader", "plugins"):
+        header = "plugins/shared/guarded.hpp" if path.startswith("plugins/") else "core/base/guarded.hpp"
+        for line, match in tree.matches(path, LOCKS) if path != header else []:
+            yield Violation(path, match[0], f"the types of {header}, with GUARDED_BY on what the lock guards", line)
 
 
 def locks_guard_something(tree):
     """Each lock is named by what it guards, or stands in allowed.txt with what it is for."""
-    for path in tree.under("core", "loader"):
+    for path in tree.under("core", "loader", "plugins"):
         for line, match in tree.matches(path, r"(?<!static )\b(?:Shared)?Mutex (?P<name>\w+)\s*[;{]"):
             if not re.search(rf"\b(?:GUARDED_BY|REQUIRES|REQUIRES_SHARED)\((?:[^()]*[\s,.>&])?{match['name']}\)", tree.code(path)):
                 yield Violation(path, match["name"], "no GUARDED_BY in this file names this lock", line)
