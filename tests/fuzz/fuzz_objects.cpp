@@ -14,12 +14,12 @@
 
 #include "allocator/inventory.hpp"
 #include "allocator/prepared_slice.hpp"
-#include "api_objects.hpp"
 #include "base/utf8.hpp"
 #include "cache/cluster_cache.hpp"
 #include "cache/snapshot.hpp"
 #include "cluster/kube/read/answer_body.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
+#include "objects/api_objects.hpp"
 #include "pieces.hpp"
 #include "text/parse.hpp"
 #include "withheld.hpp"
