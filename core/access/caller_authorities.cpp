@@ -25,10 +25,7 @@ constexpr const char* k_config_map = "/api/v1/namespaces/kube-system/configmaps/
 class ConfigMapData {
  public:
   explicit ConfigMapData(const text::Value& data) : data_(data) {}
-  std::string text(std::string_view key) const {
-    const text::Value* const value = data_.find(key);
-    return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
-  }
+  std::string text(std::string_view key) const { return std::string(data_.text_at(key)); }
   /// Fails on what is no list of texts: an empty list of names would let in all of them.
   Status read_list(std::string_view key, std::vector<std::string>& out) const {
     out.clear();

@@ -24,16 +24,13 @@ using text::JsonObject;
 using text::list_json;
 using Extra = std::map<std::string, std::vector<std::string>>;
 
-std::string text_of(const text::Value* value) {
-  return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
-}
-
 bool is_true(const text::Value* value) { return value != nullptr && value->boolean(); }
 
 std::vector<std::string> texts_of(const text::Value* list) {
   std::vector<std::string> out;
   if (list != nullptr && list->is_sequence())
-    for (const text::Value& value : list->elements()) out.push_back(text_of(&value));
+    for (const text::Value& value : list->elements())
+      out.emplace_back(value.is_string() ? value.text() : std::string_view());
   return out;
 }
 
@@ -202,8 +199,8 @@ Result<std::optional<DelegatedAccess::User>> DelegatedAccess::by_token(const std
   const auto documents = text::parse_json(*answer, "token review", diagnostics);
   if (!documents.empty() && is_true(documents.front().root().find_path("status.authenticated"))) {
     const text::Value& root = documents.front().root();
-    out = User{text_of(root.find_path("status.user.username")),
-               text_of(root.find_path("status.user.uid")),
+    out = User{std::string(root.text_at("status.user.username")),
+               std::string(root.text_at("status.user.uid")),
                texts_of(root.find_path("status.user.groups")),
                {}};
     if (const text::Value* extra = root.find_path("status.user.extra"); extra != nullptr && extra->is_mapping())

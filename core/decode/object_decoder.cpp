@@ -123,11 +123,8 @@ std::optional<Decoded> ObjectDecoder::decode_kind(const text::Document& document
 }
 
 ObjectIdentity identity_of(const text::Value& object, bool is_pod) {
-  const auto text = [&](std::string_view path) {
-    const text::Value* const found = object.find_path(path);
-    return found != nullptr && found->is_string() ? std::string(found->text()) : std::string();
-  };
-  ObjectIdentity out{text("metadata.namespace"), text("metadata.name"), text("metadata.uid")};
+  ObjectIdentity out{std::string(object.text_at("metadata.namespace")), std::string(object.text_at("metadata.name")),
+                     std::string(object.text_at("metadata.uid"))};
   if (is_pod && out.ns.empty()) out.ns = "default";
   if (is_pod && out.name.size() > k_name_bytes_max) out.name.resize(k_name_bytes_max);
   return out;
@@ -161,8 +158,7 @@ Remains ObjectDecoder::remains_of(const text::Document& document, const text::Va
 } catch (const SymbolTableFull&) {
   Remains out;  // what cannot be charged closes its node
   out.identity = identity_of(object, is_pod);
-  const text::Value* const node = object.find_path("spec.nodeName");
-  if (is_pod && node != nullptr && node->is_string()) out.node = node->text();
+  if (is_pod) out.node = object.text_at("spec.nodeName");
   out.may_be_bound = is_pod;
   return out;
 }

@@ -16,10 +16,6 @@ namespace {
 
 constexpr std::string_view k_extended = "resource.kubernetes.io/extended-resource-claim";
 
-std::string_view text_at(const text::Value& value, std::string_view path) {
-  const text::Value* const found = value.find_path(path);
-  return found == nullptr || !found->is_string() ? std::string_view() : found->text();
-}
 bool boolean_at(const text::Value& value, std::string_view path) {
   const text::Value* const found = value.find_path(path);
   return found != nullptr && found->boolean();
@@ -51,24 +47,24 @@ std::vector<text::Document> parsed(std::span<const model::ObjectPtr> objects) {
 
 ClaimLine describe_claim(const text::Value& root) {
   ClaimLine line;
-  line.ns = text_at(root, "metadata.namespace");
-  line.name = text_at(root, "metadata.name");
+  line.ns = root.text_at("metadata.namespace");
+  line.name = root.text_at("metadata.name");
   const text::Value* const allocation = root.find_path("status.allocation");
   if (allocation != nullptr && allocation->is_mapping()) {
     line.state = ClaimLine::State::idle;
     for (const text::Value& result : list_at(*allocation, "devices.results"))
-      line.devices.push_back({std::string(text_at(result, "request")), std::string(text_at(result, "driver")),
-                              std::string(text_at(result, "pool")), std::string(text_at(result, "device")),
+      line.devices.push_back({std::string(result.text_at("request")), std::string(result.text_at("driver")),
+                              std::string(result.text_at("pool")), std::string(result.text_at("device")),
                               boolean_at(result, "adminAccess")});
   }
   for (const text::Value& consumer : list_at(root, "status.reservedFor"))
-    line.reserved_for.emplace_back(text_at(consumer, "name"));
+    line.reserved_for.emplace_back(consumer.text_at("name"));
   if (line.state == ClaimLine::State::idle && !line.reserved_for.empty()) line.state = ClaimLine::State::in_use;
   const text::Value* const annotations = root.find_path("metadata.annotations");
   const text::Value* const mark = annotations == nullptr ? nullptr : annotations->find(k_extended);
   if (mark != nullptr && mark->text() == "true")
     for (const text::Value& owner : list_at(root, "metadata.ownerReferences"))
-      if (text_at(owner, "kind") == "Pod") line.extended_for = text_at(owner, "uid");
+      if (owner.text_at("kind") == "Pod") line.extended_for = owner.text_at("uid");
   return line;
 }
 
@@ -79,9 +75,9 @@ struct Reach {
 };
 
 std::string requirement_text(const text::Value& requirement) {
-  std::string out(text_at(requirement, "key"));
+  std::string out(requirement.text_at("key"));
   out += ' ';
-  out += text_at(requirement, "operator");
+  out += requirement.text_at("operator");
   std::string values;
   for (const text::Value& value : list_at(requirement, "values"))
     values += (values.empty() ? "" : ",") + std::string(value.text());
@@ -89,13 +85,13 @@ std::string requirement_text(const text::Value& requirement) {
 }
 
 Reach reach_of(const text::Value& choice) {
-  if (const std::string_view node = text_at(choice, "nodeName"); !node.empty()) return {std::string(node), {}};
+  if (const std::string_view node = choice.text_at("nodeName"); !node.empty()) return {std::string(node), {}};
   if (boolean_at(choice, "allNodes")) return {{}, "all nodes"};
   std::string words;
   for (const text::Value& term : list_at(choice, "nodeSelector.nodeSelectorTerms")) {
     const auto expressions = list_at(term, "matchExpressions"), fields = list_at(term, "matchFields");
-    if (expressions.empty() && fields.size() == 1 && text_at(fields[0], "key") == "metadata.name" &&
-        text_at(fields[0], "operator") == "In" && list_at(fields[0], "values").size() == 1)
+    if (expressions.empty() && fields.size() == 1 && fields[0].text_at("key") == "metadata.name" &&
+        fields[0].text_at("operator") == "In" && list_at(fields[0], "values").size() == 1)
       return {std::string(list_at(fields[0], "values")[0].text()), {}};
     for (const auto& requirements : {expressions, fields})
       for (const text::Value& each : requirements) words += (words.empty() ? "" : ", ") + requirement_text(each);
@@ -106,7 +102,7 @@ Reach reach_of(const text::Value& choice) {
 bool is_tainted(const text::Value& device) {
   const auto taints = list_at(device, "taints");
   return std::any_of(taints.begin(), taints.end(), [](const text::Value& taint) {
-    const std::string_view effect = text_at(taint, "effect");
+    const std::string_view effect = taint.text_at("effect");
     return effect == "NoSchedule" || effect == "NoExecute";
   });
 }
@@ -117,7 +113,7 @@ class Counters {
   /// Fails when it makes the pool invalid.
   Status add_sets(const text::Value& spec) {
     for (const text::Value& set : list_at(spec, "sharedCounters")) {
-      const std::string name(text_at(set, "name"));
+      const std::string name(set.text_at("name"));
       if (!sets_.insert(name).second) return Error{"counter set " + name + " is there twice"};
       for (const text::Member& counter : members_at(set, "counters"))
         amounts_[{name, std::string(counter.key)}].there = amount(counter.value);
@@ -162,7 +158,7 @@ class Counters {
   static void each_use(const text::Value& device, Use&& use) {
     for (const text::Value& set : list_at(device, "consumesCounters"))
       for (const text::Member& counter : members_at(set, "counters"))
-        use(Name(text_at(set, "counterSet"), counter.key), amount(counter.value));
+        use(Name(set.text_at("counterSet"), counter.key), amount(counter.value));
   }
   std::set<std::string> sets_;
   std::map<Name, Amount> amounts_;
@@ -186,8 +182,8 @@ struct Pool {
     std::set<std::string_view> seen;
     for (const text::Value* spec : specs)
       for (const text::Value& device : list_at(*spec, "devices")) {
-        if (!seen.insert(text_at(device, "name")).second)
-          return Error{"invalid: device " + std::string(text_at(device, "name")) + " is there twice"};
+        if (!seen.insert(device.text_at("name")).second)
+          return Error{"invalid: device " + std::string(device.text_at("name")) + " is there twice"};
         if (Status checked = counters.check(device); !checked.ok()) return Error{"invalid: " + checked.error().message};
       }
     return Unit{};
@@ -199,7 +195,7 @@ struct Pool {
     const Status state = usable(counters);
     const std::string wrong = state.ok() ? std::string() : state.error().message;
     const auto key = [&](const text::Value& device) {
-      return ClaimDevice{{}, driver, name, std::string(text_at(device, "name")), false}.text();
+      return ClaimDevice{{}, driver, name, std::string(device.text_at("name")), false}.text();
     };
     for (const text::Value* spec : specs)
       for (const text::Value& device : list_at(*spec, "devices"))
@@ -214,7 +210,7 @@ struct Pool {
           out.push_back({reach.node, reach.words, reach.node.empty() || has_node(reach.node), driver, name, {}, wrong});
         }
         DeviceLine& line = out[place->second].devices.emplace_back();
-        line.name = text_at(device, "name");
+        line.name = device.text_at("name");
         if (const auto taken = takers.find(key(device)); taken != takers.end()) line.claims = taken->second;
         line.is_tainted = is_tainted(device);
         line.is_shareable = boolean_at(device, "allowMultipleAllocations");
@@ -280,7 +276,7 @@ DeviceReport make_device_report(std::span<const model::ObjectPtr> slices, std::s
   for (const text::Document& document : documents) {
     const text::Value* const spec = document.root().find("spec");
     if (spec == nullptr) continue;
-    const std::string driver(text_at(*spec, "driver")), name(text_at(*spec, "pool.name"));
+    const std::string driver(spec->text_at("driver")), name(spec->text_at("pool.name"));
     Pool& pool = pools[{driver, name}];
     const std::int64_t generation = integer_at(*spec, "pool.generation");
     if (pool.specs.empty()) {

@@ -86,6 +86,11 @@ const Value* Value::find_path(std::string_view path) const noexcept {
   return value;
 }
 
+std::string_view Value::text_at(std::string_view path) const noexcept {
+  const Value* const found = find_path(path);
+  return found != nullptr && found->is_string() ? found->text() : std::string_view();
+}
+
 Document::Document() : root_(&k_null) {}
 Document::Document(Document&& other) noexcept
     : arena_(std::move(other.arena_)), root_(std::exchange(other.root_, &k_null)), file_(std::move(other.file_)) {}

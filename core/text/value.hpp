@@ -56,6 +56,8 @@ class Value {
   const Value* find(std::string_view key) const noexcept;
   /// Like find(), and descends: find_path("spec.selector"). Keys with dots cannot be named.
   const Value* find_path(std::string_view path) const noexcept;
+  /// The string at that path; empty when there is none, or something else.
+  std::string_view text_at(std::string_view path) const noexcept;
 
  private:
   friend class Builder;

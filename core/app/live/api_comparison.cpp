@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::size_t k_lines_max = 100;  // of all differences
 
-std::string text_at(const text::Value& value, std::string_view path) {
-  const text::Value* const found = value.find_path(path);
-  return found != nullptr && found->is_string() ? std::string(found->text()) : std::string();
-}
-
 using Take = std::function<void(const text::Value& object)>;
 
 /// Lines, of which only the first are kept.
@@ -51,20 +46,20 @@ std::vector<std::string> compare_with_server(const LiveViews& live, net::HttpCli
   std::size_t nodes = 0;
   const auto find_node = [&](const text::Value& node) {
     ++nodes;
-    const std::string name = text_at(node, "metadata.name");
+    const std::string name(node.text_at("metadata.name"));
     const Symbol symbol = live.symbols.find(name);
     if (symbol == k_no_symbol || cache.find_node(symbol) == nullptr)
       differences.add(fmt::format("comparer: node {} is at the API server, and not in the cache", name));
   };
   std::set<std::string> bound;
   const auto find_pod = [&](const text::Value& pod) {
-    const std::string uid = text_at(pod, "metadata.uid"), node = text_at(pod, "spec.nodeName");
+    const std::string uid(pod.text_at("metadata.uid")), node(pod.text_at("spec.nodeName"));
     if (node.empty()) return;
     bound.insert(uid);
     const std::optional<cache::CachedPod> cached = cache.find_pod(uid);
     if (!cached || live.symbols.text(cached->node) != node)
       differences.add(fmt::format("comparer: pod {}/{} is on {} at the API server, and in the cache {}",
-                                  text_at(pod, "metadata.namespace"), text_at(pod, "metadata.name"), node,
+                                  pod.text_at("metadata.namespace"), pod.text_at("metadata.name"), node,
                                   place_of(live, cached)));
   };
   cluster::kube::ListQuestion all_nodes{{"core/v1/nodes", {}}};

@@ -24,11 +24,6 @@ net::HttpClientOptions client_options() {
   return options;
 }
 
-std::string text_of(const text::Value& of, std::string_view key) {
-  const text::Value* const value = of.find(key);
-  return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
-}
-
 std::vector<std::string> texts_of(const text::Value& of, std::string_view key) {
   std::vector<std::string> out;
   const text::Value* const list = of.find(key);
@@ -40,14 +35,14 @@ std::vector<std::string> texts_of(const text::Value& of, std::string_view key) {
 
 report::QueueWord word_of(const text::Value& of) {
   report::QueueWord out;
-  out.ns = text_of(of, "namespace");
-  out.name = text_of(of, "name");
-  out.place = text_of(of, "place");
+  out.ns = of.text_at("namespace");
+  out.name = of.text_at("name");
+  out.place = of.text_at("place");
   if (const text::Value* const attempts = of.find("attempts"); attempts != nullptr)
     out.attempts = attempts->integer().value_or(0);
-  out.since = text_of(of, "since");
-  out.next_try = text_of(of, "nextTry");
-  out.tried_again_by = text_of(of, "triedAgainBy");
+  out.since = of.text_at("since");
+  out.next_try = of.text_at("nextTry");
+  out.tried_again_by = of.text_at("triedAgainBy");
   out.rejected_by = texts_of(of, "rejectedBy");
   out.woken_by = texts_of(of, "wokenBy");
   return out;

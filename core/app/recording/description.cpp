@@ -45,8 +45,7 @@ std::string description_json(const config::RawConfiguration& raw, const config::
 std::string recorded_configuration(const std::string& description) {
   text::Diagnostics malformed;
   const auto documents = text::parse_json(description, "description", malformed);
-  const text::Value* const yaml = documents.empty() ? nullptr : documents.front().root().find("configuration");
-  return yaml != nullptr && yaml->is_string() ? std::string(yaml->text()) : std::string();
+  return documents.empty() ? std::string() : std::string(documents.front().root().text_at("configuration"));
 }
 
 std::vector<std::string> changed_plugins(const std::string& description, const PluginLibrary& plugins) {

@@ -31,11 +31,6 @@ void copy_member(JsonObject& out, std::string_view key, const text::Value& root,
   if (value != nullptr && !value->is_null()) out.json(key, stable_json(*value));
 }
 
-std::string claim_text(const text::Value& root, std::string_view path) {
-  const text::Value* value = root.find_path(path);
-  return value == nullptr ? std::string() : std::string(value->text());
-}
-
 std::vector<text::Document> parsed_claim(const std::string& json) {
   text::Diagnostics diagnostics;
   return text::parse_json(json, "claim", diagnostics);
@@ -59,10 +54,8 @@ bool is_extended_claim_of(const text::Value& root, const model::Pod& pod) {
   const text::Value* mark = annotations == nullptr ? nullptr : annotations->find(k_extended);
   const text::Value* owners = root.find_path("metadata.ownerReferences");
   if (mark == nullptr || mark->text() != "true" || owners == nullptr) return false;
-  return std::any_of(owners->elements().begin(), owners->elements().end(), [&](const text::Value& owner) {
-    const text::Value* uid = owner.find("uid");
-    return uid != nullptr && uid->text() == std::string(pod.uid.text());
-  });
+  return std::any_of(owners->elements().begin(), owners->elements().end(),
+                     [&](const text::Value& owner) { return owner.text_at("uid") == std::string(pod.uid.text()); });
 }
 
 /// True when a claim was created for the pod's extended resources, be it gone again.
@@ -76,9 +69,9 @@ bool was_created_for(const model::Pod& pod, const cluster::EmbeddedCluster& clus
 }
 
 std::string extended_json(const model::Pod& pod, const text::Value& root) {
-  const std::string prefix = claim_text(root, "metadata.generateName");
+  const std::string prefix(root.text_at("metadata.generateName"));
   JsonObject out;
-  out.text("claim", pod.ns.get() + '/' + (prefix.empty() ? claim_text(root, "metadata.name") : prefix + '*'));
+  out.text("claim", pod.ns.get() + '/' + (prefix.empty() ? std::string(root.text_at("metadata.name")) : prefix + '*'));
   out.json("extended", "true");
   copy_member(out, "requests", root, "spec.devices.requests");
   if (!pod.claim_statuses->extended.empty())
@@ -100,7 +93,7 @@ std::vector<std::string_view> nodes_of(const text::Value& root) {
     if (fields == nullptr) continue;
     for (const text::Value& field : fields->elements())
       if (const text::Value* values = field.find("values");
-          values != nullptr && claim_text(field, "key") == "metadata.name")
+          values != nullptr && field.text_at("key") == "metadata.name")
         for (const text::Value& value : values->elements()) names.push_back(value.text());
   }
   return names;

@@ -214,10 +214,8 @@ Status WhatIf::add_nodes(const WhatIfChange& change, report::ChangeLine& line) {
       if ((*other)->resource != k_slices) continue;
       text::Diagnostics diagnostics;
       const auto parsed = text::parse_json((*other)->json, (*other)->name, diagnostics);
-      const text::Value* node = parsed.empty() ? nullptr : parsed[0].root().find_path("spec.nodeName");
-      if (node == nullptr || node->text() != like->name) continue;
-      const text::Value* pool = parsed[0].root().find_path("spec.pool.name");
-      parts.push_back({*other, pool == nullptr ? std::string() : std::string(pool->text())});
+      if (parsed.empty() || parsed[0].root().text_at("spec.nodeName") != like->name) continue;
+      parts.push_back({*other, std::string(parsed[0].root().text_at("spec.pool.name"))});
     }
   for (const std::string& name : line.nodes) {
     for (const auto& [part, pool] : parts) {

@@ -102,15 +102,10 @@ std::vector<Source> read_sources(const std::vector<std::string>& paths, std::ist
   return sources;
 }
 
-std::string_view text_of(const text::Value& object, std::string_view key) {
-  const text::Value* value = object.find(key);
-  return value != nullptr && value->is_string() ? value->text() : std::string_view{};
-}
-
 /// Objects of a document in order; lists are opened, also those inside of lists.
 void collect(const text::Document& document, const text::Value& value, const decode::TypeHint& hint,
              std::vector<Found>& found, text::Diagnostics& diagnostics) {
-  const std::string_view kind = text_of(value, "kind");
+  const std::string_view kind = value.text_at("kind");
   const text::Value* items = value.find("items");
   const bool is_list = kind.ends_with("List") && (items != nullptr || kind == "List");
   if (!is_list) {
@@ -124,7 +119,7 @@ void collect(const text::Document& document, const text::Value& value, const dec
   }
   const decode::TypeHint inner = kind == "List"
                                      ? decode::TypeHint{}
-                                     : decode::TypeHint{text_of(value, "apiVersion"), kind.substr(0, kind.size() - 4)};
+                                     : decode::TypeHint{value.text_at("apiVersion"), kind.substr(0, kind.size() - 4)};
   for (const text::Value& item : items->elements()) collect(document, item, inner, found, diagnostics);
 }
 

@@ -47,10 +47,7 @@ class JsonBody {
   }
   bool ok() const { return !documents_.empty(); }
   const text::Value& root() const { return documents_.front().root(); }
-  std::string text(std::string_view path) const {
-    const text::Value* value = root().find_path(path);
-    return value == nullptr ? std::string() : std::string(value->text());
-  }
+  std::string text(std::string_view path) const { return std::string(root().text_at(path)); }
   std::string json(std::string_view path) const {
     const text::Value* value = root().find_path(path);
     return value == nullptr ? std::string() : text::to_json(*value);

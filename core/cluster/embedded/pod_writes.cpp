@@ -55,17 +55,13 @@ std::string status_json(const model::Pod& pod, const SymbolTable& symbols) {
                      nominated);
 }
 
-std::string text_at(const text::Value& mapping, std::string_view key) {
-  const text::Value* value = mapping.find(key);
-  return value == nullptr ? std::string() : std::string(value->text());
-}
-
 /// The fields of a status that berth keeps; the rest of the patch only reaches Pod::json.
 void apply_status_json(model::Pod& pod, const text::Value& patch, SymbolTable& symbols) {
   if (const text::Value* conditions = patch.find("conditions")) {
     pod.conditions.clear();
     for (const text::Value& c : conditions->elements())
-      pod.conditions.push_back({text_at(c, "type"), text_at(c, "status"), text_at(c, "reason"), text_at(c, "message")});
+      pod.conditions.push_back({std::string(c.text_at("type")), std::string(c.text_at("status")),
+                                std::string(c.text_at("reason")), std::string(c.text_at("message"))});
   }
   if (const text::Value* nominated = patch.find("nominatedNodeName"))
     pod.nominated_node = nominated->text().empty() ? k_no_symbol : symbols.intern(nominated->text());
@@ -73,7 +69,8 @@ void apply_status_json(model::Pod& pod, const text::Value& patch, SymbolTable& s
   if (const text::Value* generated = patch.find("resourceClaimStatuses")) {
     pod.claim_statuses.edit().generated.clear();
     for (const text::Value& entry : generated->elements())
-      pod.claim_statuses.edit().generated.push_back({text_at(entry, "name"), text_at(entry, "resourceClaimName")});
+      pod.claim_statuses.edit().generated.push_back(
+          {std::string(entry.text_at("name")), std::string(entry.text_at("resourceClaimName"))});
   }
   if (const text::Value* extended = patch.find("extendedResourceClaimStatus"))
     pod.claim_statuses.edit().extended = extended->is_null() ? std::string() : text::to_json(*extended);

@@ -29,10 +29,7 @@ class Parsed {
     BERTH_CHECK(documents_.size() == 1, "{}/{} is kept as JSON that does not parse", object.resource, object.name);
   }
   const text::Value& root() const { return documents_.front().root(); }
-  std::string text(std::string_view path) const {
-    const text::Value* value = root().find_path(path);
-    return value == nullptr ? std::string() : std::string(value->text());
-  }
+  std::string text(std::string_view path) const { return std::string(root().text_at(path)); }
   /// Annotations have dots in their keys.
   std::optional<std::string> annotation(std::string_view key) const {
     const text::Value* all = root().find_path("metadata.annotations");

@@ -35,11 +35,6 @@ constexpr std::size_t k_quoted_bytes_max = 128;
 constexpr std::size_t k_errors_bytes_max = 2048;
 constexpr std::chrono::seconds k_death_limit{5};  // from SIGKILL on
 
-std::string string_at(const text::Value& value, std::string_view path) {
-  const text::Value* found = value.find_path(path);
-  return found != nullptr && found->is_string() ? std::string(found->text()) : std::string();
-}
-
 void append_field(std::string& out, std::string_view key, std::string_view value) {
   text::append_json_string(out, key);
   out += ':';
@@ -241,21 +236,21 @@ Result<ExecCredential> read_exec_credential(const std::string& text, const std::
   if (documents.empty())
     return Error{"the exec plugin did not print an ExecCredential: " + excerpt(diagnostics.render())};
   const text::Value& root = documents.front().root();
-  if (string_at(root, "kind") != "ExecCredential")
+  if (root.text_at("kind") != "ExecCredential")
     return Error{fmt::format("the exec plugin printed kind \"{}\", not ExecCredential",
-                             excerpt(string_at(root, "kind"), k_quoted_bytes_max))};
-  if (string_at(root, "apiVersion") != api_version)
+                             excerpt(root.text_at("kind"), k_quoted_bytes_max))};
+  if (root.text_at("apiVersion") != api_version)
     return Error{fmt::format("the exec plugin printed apiVersion \"{}\", not {}",
-                             excerpt(string_at(root, "apiVersion"), k_quoted_bytes_max), api_version)};
+                             excerpt(root.text_at("apiVersion"), k_quoted_bytes_max), api_version)};
   ExecCredential out;
-  out.token = string_at(root, "status.token");
-  out.certificate = string_at(root, "status.clientCertificateData");
-  out.key = string_at(root, "status.clientKeyData");
+  out.token = root.text_at("status.token");
+  out.certificate = root.text_at("status.clientCertificateData");
+  out.key = root.text_at("status.clientKeyData");
   if (out.certificate.empty() != out.key.empty())
     return Error{"the exec plugin gave one of clientCertificateData and clientKeyData without the other"};
   if (out.token.empty() && out.certificate.empty())
     return Error{"the exec plugin gave neither a token nor a client certificate"};
-  if (const std::string expires = string_at(root, "status.expirationTimestamp"); !expires.empty()) {
+  if (const std::string expires(root.text_at("status.expirationTimestamp")); !expires.empty()) {
     const std::optional<std::int64_t> ns = decode::parse_time_ns(expires);
     if (!ns)
       return Error{fmt::format("the exec plugin gave expirationTimestamp \"{}\", which is no time",

@@ -28,10 +28,6 @@ constexpr double k_expiry_jitter_s = 0.2;
 constexpr std::chrono::seconds k_watch_limit{300}, k_lease_watch_slack{30};
 constexpr const char* k_too_late = "the lease was not renewed in time";
 
-std::string text_of(const text::Value* value) {
-  return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
-}
-
 }  // namespace
 
 struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State> {
@@ -257,7 +253,7 @@ void LeaderElector::State::take_change(std::string_view line) {
   const auto documents = text::parse_json(line, "lease", diagnostics);
   if (documents.empty() || leading) return;
   const text::Value& root = documents.front().root();
-  const std::string type = text_of(root.find("type"));
+  const std::string_view type = root.text_at("type");
   const text::Value* const object = root.find("object");
   if (object == nullptr || (type != "ADDED" && type != "MODIFIED")) return;
   see(lease_of(*object));

@@ -12,11 +12,6 @@ namespace {
 using text::JsonObject;
 constexpr std::int64_t k_number_max = std::numeric_limits<std::int32_t>::max();
 
-std::string text_at(const text::Value& root, std::string_view path) {
-  const text::Value* const value = root.find_path(path);
-  return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
-}
-
 std::int64_t number_at(const text::Value& root, std::string_view path) {
   const text::Value* const value = root.find_path(path);
   return value == nullptr ? 0 : std::clamp<std::int64_t>(value->integer().value_or(0), 0, k_number_max);
@@ -28,10 +23,10 @@ std::int64_t Lease::transitions_of_next() const noexcept { return std::min(recor
 
 Lease lease_of(const text::Value& root) {
   Lease out;
-  out.record = {text_at(root, "spec.holderIdentity"), number_at(root, "spec.leaseDurationSeconds"),
-                text_at(root, "spec.acquireTime"), text_at(root, "spec.renewTime"),
+  out.record = {std::string(root.text_at("spec.holderIdentity")), number_at(root, "spec.leaseDurationSeconds"),
+                std::string(root.text_at("spec.acquireTime")), std::string(root.text_at("spec.renewTime")),
                 number_at(root, "spec.leaseTransitions")};
-  out.version = text_at(root, "metadata.resourceVersion");
+  out.version = root.text_at("metadata.resourceVersion");
   if (const text::Value* metadata = root.find("metadata"); metadata != nullptr && metadata->is_mapping())
     out.metadata_json = text::to_json(*metadata);
   return out;

@@ -8,16 +8,11 @@
 namespace berth::cluster::kube {
 namespace {
 
-std::string member_text(const text::Value& value, std::string_view name) {
-  const text::Value* found = value.find(name);
-  return found != nullptr && found->is_string() ? std::string(found->text()) : std::string();
-}
-
 /// Half a metadata is none: it may leave out that there are more pages.
 Result<ListMetadata> metadata_of(const std::vector<text::Document>& documents, const text::Diagnostics& diagnostics) {
   if (documents.empty() || !diagnostics.empty()) return Error{"the metadata of the list cannot be read"};
   const text::Value& root = documents.front().root();
-  return ListMetadata{member_text(root, "resourceVersion"), member_text(root, "continue")};
+  return ListMetadata{std::string(root.text_at("resourceVersion")), std::string(root.text_at("continue"))};
 }
 
 class JsonList final : public ListBody {
@@ -98,7 +93,7 @@ class JsonWatch final : public WatchBody {
     const text::Document* const document = documents.empty() ? nullptr : &documents.front();
     const text::Value* const object = document == nullptr ? nullptr : document->root().find("object");
     if (object == nullptr && diagnostics.empty()) diagnostics.add(name_, {}, {}, "an event of the watch has no object");
-    on_event_(document == nullptr ? std::string() : member_text(document->root(), "type"),
+    on_event_(document == nullptr ? std::string_view() : document->root().text_at("type"),
               object == nullptr ? nullptr : document, object, diagnostics);
   }
 

@@ -74,8 +74,7 @@ Error api_error(int http_status, std::string_view body) {
       is_protobuf ? parse_protobuf_object(body, "answer", ignored) : text::parse_json(body, "answer", ignored);
   const text::Value* const root = documents.empty() ? nullptr : &documents.front().root();
   const auto field = [&](std::string_view name) -> std::string_view {
-    const text::Value* value = root == nullptr ? nullptr : root->find(name);
-    return value != nullptr && value->is_string() ? value->text() : std::string_view{};
+    return root == nullptr ? std::string_view() : root->text_at(name);
   };
   if (field("kind") == "Status") {
     out.message = excerpt(field("message"));

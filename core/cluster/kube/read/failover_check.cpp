@@ -24,11 +24,6 @@ constexpr const char* k_names_only =
 
 using Uids = boost::unordered_flat_set<std::string>;
 
-std::string text_in(const text::Value& value, std::string_view path) {
-  const text::Value* const found = value.find_path(path);
-  return found != nullptr && found->is_string() ? std::string(found->text()) : std::string();
-}
-
 }  // namespace
 
 struct PlacementCheck::State : std::enable_shared_from_this<PlacementCheck::State> {
@@ -77,7 +72,7 @@ asio::awaitable<Result<ListMetadata>> PlacementCheck::State::list(const std::str
   const std::unique_ptr<ListBody> parts =
       make_list_body((*body)->content_type(), k_json, "pods",
                      [&uids](const text::Document* document, const decode::TypeHint&, const text::Diagnostics&) {
-                       if (document != nullptr) uids.insert(text_in(document->root(), "metadata.uid"));
+                       if (document != nullptr) uids.emplace(document->root().text_at("metadata.uid"));
                      });
   for (;;) {
     const Result<std::string_view> piece = co_await (*body)->read(k_list_quiet_limit);

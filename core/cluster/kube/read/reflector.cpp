@@ -29,11 +29,6 @@ constexpr std::chrono::milliseconds k_step_patience{1000};  // for a watch to co
 constexpr std::chrono::seconds k_settled{30};  // a watch that is open for that long has told what it missed
 constexpr std::string_view k_pods_resource = "core/v1/pods", k_nodes_resource = "core/v1/nodes";
 
-std::string string_in(const text::Value& value, std::string_view path) {
-  const text::Value* found = value.find_path(path);
-  return found != nullptr && found->is_string() ? std::string(found->text()) : std::string();
-}
-
 /// Versions of one resource may be compared as numbers; 0 for what is none.
 std::uint64_t number_of(const std::string& version) { return model::ResourceVersion(version).number(); }
 
@@ -200,7 +195,7 @@ asio::awaitable<Result<std::string>> Reflector::State::newest_version() {
   text::Diagnostics diagnostics;
   const auto documents = text::parse_go_json(*body, target.resource, diagnostics);
   if (documents.empty()) co_return Error{"the list is not JSON", ErrorCode::connection_broken};
-  co_return string_in(documents.front().root(), "metadata.resourceVersion");
+  co_return std::string(documents.front().root().text_at("metadata.resourceVersion"));
 }
 
 asio::awaitable<void> Reflector::State::catch_up(std::function<void()> done, std::chrono::milliseconds patience) {
@@ -517,7 +512,7 @@ void Reflector::State::take_event(std::string_view type, const text::Document* d
     outcome = take_object(document, object, {}, diagnostics, in_snapshot);
   if (!outcome.ok() || in_snapshot || object == nullptr) return;
   // The version of a snapshot is that of its end: before it, objects come in any order.
-  if (std::string object_version = string_in(*object, "metadata.resourceVersion"); !object_version.empty())
+  if (std::string object_version(object->text_at("metadata.resourceVersion")); !object_version.empty())
     seen(std::move(object_version));
 }
 
@@ -529,8 +524,7 @@ void Reflector::State::take_bookmark(const text::Value& object, bool& in_snapsho
     in_snapshot = false;
     tell([](ReflectorSink& s) { s.snapshot_ended(); });
   }
-  if (std::string bookmark = string_in(object, "metadata.resourceVersion"); !bookmark.empty())
-    seen(std::move(bookmark));
+  if (std::string bookmark(object.text_at("metadata.resourceVersion")); !bookmark.empty()) seen(std::move(bookmark));
 }
 
 Status Reflector::State::take_object(const text::Document* document, const text::Value* object,

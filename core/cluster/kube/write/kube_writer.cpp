@@ -51,8 +51,7 @@ Status status_of(Result<net::Response> response) {
 std::string field_of(const std::string& json, std::string_view path) {
   text::Diagnostics ignored;
   const auto documents = text::parse_json(json, "answer", ignored);
-  const text::Value* value = documents.empty() ? nullptr : documents.front().root().find_path(path);
-  return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
+  return documents.empty() ? std::string() : std::string(documents.front().root().text_at(path));
 }
 
 std::string entries_json(const std::vector<PodMetadataPatch::Entry>& entries) {
