@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "base/product.hpp"
-#include "report/json_writer.hpp"
 #include "report/text_table.hpp"
 #include "report/what_if/change_report.hpp"
+#include "text/json_writer.hpp"
 
 namespace berth::report {
 namespace {
@@ -74,7 +74,7 @@ std::string outcome_text(const PodLine* pod) {
   return std::string(state_name(pod->state)) + (pod->message.empty() ? "" : ": " + pod->message);
 }
 
-void write_outcome(JsonWriter& json, const PodLine* pod) {
+void write_outcome(text::JsonWriter& json, const PodLine* pod) {
   if (pod == nullptr) {
     json.null();
     return;
@@ -85,7 +85,7 @@ void write_outcome(JsonWriter& json, const PodLine* pod) {
   json.end_object();
 }
 
-void write_policy(JsonWriter& json, const Policy& policy) {
+void write_policy(text::JsonWriter& json, const Policy& policy) {
   const SimulationReport& report = policy.report;
   const PolicySummary summary = summarize(report);
   const auto number = [&](std::string_view key, std::size_t count) {
@@ -166,7 +166,7 @@ std::string render_comparison(const Policy& a, const Policy& b, const TableStyle
 }
 
 std::string render_comparison_json(const Policy& a, const Policy& b) {
-  JsonWriter json;
+  text::JsonWriter json;
   json.begin_object().key("scheduler").text(product());
   write_changes(json, a.report.changes);
   json.key("policies").begin_list();

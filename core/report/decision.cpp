@@ -6,25 +6,25 @@
 #include <algorithm>
 
 #include "base/product.hpp"
-#include "report/json_writer.hpp"
+#include "text/json_writer.hpp"
 
 namespace berth::report {
 namespace {
 
-void write_node_rejection(JsonWriter& json, const cycle::NodeExplanation& node) {
+void write_node_rejection(text::JsonWriter& json, const cycle::NodeExplanation& node) {
   json.begin_object().key("plugin").text(node.plugin).key("code").text(framework::code_name(node.code));
   json.key("reasons").begin_list();
   for (const std::string& reason : node.reasons) json.text(reason);
   json.end_list().end_object();
 }
 
-void write_scores(JsonWriter& json, const cycle::NodeExplanation& node) {
+void write_scores(text::JsonWriter& json, const cycle::NodeExplanation& node) {
   json.begin_object().key("total").number(node.total).key("plugins").begin_object();
   for (const auto& [plugin, score] : node.scores) json.key(plugin).number(score);
   json.end_object().end_object();
 }
 
-void write_node_scores(JsonWriter& json, const cycle::Explanation& explanation) {
+void write_node_scores(text::JsonWriter& json, const cycle::Explanation& explanation) {
   json.key("rejected").begin_object();
   if (explanation.pod_rejection) write_node_rejection(json.key("*"), *explanation.pod_rejection);
   for (const cycle::NodeExplanation& node : explanation.nodes)
@@ -37,7 +37,7 @@ void write_node_scores(JsonWriter& json, const cycle::Explanation& explanation) 
 }
 
 std::string decision_json(const Decision& decision) {
-  JsonWriter json;
+  text::JsonWriter json;
   json.begin_object().key("pod").text(decision.pod->key()).key("node");
   if (decision.node.empty()) {
     json.null().key("message").text(decision.message);

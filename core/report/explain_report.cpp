@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
-#include "report/json_writer.hpp"
 #include "report/text_table.hpp"
+#include "text/json_writer.hpp"
 
 namespace berth::report {
 namespace {
@@ -293,7 +293,7 @@ class Explainer {
   std::string out_;
 };
 
-void write_rejection(JsonWriter& json, const NodeExplanation& node) {
+void write_rejection(text::JsonWriter& json, const NodeExplanation& node) {
   json.key(node.node).begin_object();
   json.key("plugin").text(node.plugin);
   json.key("code").text(framework::code_name(node.code));
@@ -314,7 +314,7 @@ void write_rejection(JsonWriter& json, const NodeExplanation& node) {
   json.end_object();
 }
 
-void write_rejections(JsonWriter& json, const cycle::Explanation& explanation) {
+void write_rejections(text::JsonWriter& json, const cycle::Explanation& explanation) {
   std::vector<const NodeExplanation*> rejected;
   for (const NodeExplanation& node : explanation.nodes)
     if (node.code != framework::Code::success) rejected.push_back(&node);
@@ -333,7 +333,7 @@ void write_rejections(JsonWriter& json, const cycle::Explanation& explanation) {
   json.end_list();
 }
 
-void write_word(JsonWriter& json, const QueueWord& word) {
+void write_word(text::JsonWriter& json, const QueueWord& word) {
   json.key("scheduler").begin_object().key("place").text(word.place).key("attempts").number(word.attempts);
   if (!word.since.empty()) json.key("since").text(word.since);
   if (!word.next_try.empty()) json.key("nextTry").text(word.next_try);
@@ -341,7 +341,7 @@ void write_word(JsonWriter& json, const QueueWord& word) {
   json.key("rejectedBy").texts(word.rejected_by).key("wokenBy").texts(word.woken_by).end_object();
 }
 
-void write_explanation(JsonWriter& json, const cycle::Explanation& explanation) {
+void write_explanation(text::JsonWriter& json, const cycle::Explanation& explanation) {
   write_rejections(json, explanation);
   json.key("rejected").begin_object();
   if (explanation.pod_rejection) write_rejection(json, *explanation.pod_rejection);
@@ -372,7 +372,7 @@ Result<std::string> render_explanation_json(const SimulationReport& report, std:
                                             std::string_view pod, const FitReport* fit) {
   const Result<Subject> subject = find_subject(report, decisions, pod);
   if (!subject) return subject.error();
-  JsonWriter json;
+  text::JsonWriter json;
   json.begin_object();
   json.key("pod").text(pod);
   json.key("state").text(state_name(subject->line->state));

@@ -8,9 +8,9 @@
 #include <unordered_map>
 
 #include "base/product.hpp"
-#include "report/json_writer.hpp"
 #include "report/page/page.hpp"
 #include "report/what_if/change_report.hpp"
+#include "text/json_writer.hpp"
 
 namespace berth::report {
 namespace {
@@ -30,7 +30,7 @@ class Texts {
     if (is_new) order_.push_back(text);
     return known->second;
   }
-  void write(JsonWriter& json) const {
+  void write(text::JsonWriter& json) const {
     json.begin_list();
     for (const std::string& text : order_) json.text(text);
     json.end_list();
@@ -42,7 +42,7 @@ class Texts {
 };
 
 /// Growing numbers as [first, count, first, count, …].
-void write_ranges(JsonWriter& json, const std::vector<std::size_t>& numbers) {
+void write_ranges(text::JsonWriter& json, const std::vector<std::size_t>& numbers) {
   json.begin_list();
   for (std::size_t i = 0; i < numbers.size();) {
     std::size_t end = i + 1;
@@ -53,13 +53,13 @@ void write_ranges(JsonWriter& json, const std::vector<std::size_t>& numbers) {
   json.end_list();
 }
 
-void write_reasons(JsonWriter& json, const std::string& plugin, const std::vector<std::string>& reasons) {
+void write_reasons(text::JsonWriter& json, const std::string& plugin, const std::vector<std::string>& reasons) {
   json.key("plugin").text(plugin).key("reasons").begin_list();
   for (const std::string& reason : reasons) json.text(reason);
   json.end_list();
 }
 
-void write_labels(JsonWriter& json, const PageParts& parts) {
+void write_labels(text::JsonWriter& json, const PageParts& parts) {
   struct Column {
     Texts values;
     std::vector<std::pair<std::size_t, std::int64_t>> of;  // node, place in values
@@ -96,7 +96,7 @@ void write_labels(JsonWriter& json, const PageParts& parts) {
   json.end_object();
 }
 
-void write_nodes(JsonWriter& json, const SimulationReport& report, const PageParts& parts) {
+void write_nodes(text::JsonWriter& json, const SimulationReport& report, const PageParts& parts) {
   json.key("nodes").begin_object().key("names").begin_list();
   for (const NodeLine& node : report.nodes) json.text(node.name);
   json.end_list().key("cordoned").begin_list();
@@ -128,7 +128,7 @@ using Places = std::unordered_map<std::string, std::size_t>;
 std::string queue_word(const PodLine& pod) {
   if (!pod.word) return "null";
   const QueueWord& word = *pod.word;
-  JsonWriter json;
+  text::JsonWriter json;
   json.begin_object().key("place").text(word.place);
   for (const auto& [key, value] : std::initializer_list<std::pair<const char*, const std::string&>>{
            {"nextTry", word.next_try}, {"triedAgainBy", word.tried_again_by}})
@@ -136,7 +136,8 @@ std::string queue_word(const PodLine& pod) {
   return json.key("wokenBy").texts(word.woken_by).end_object().take();
 }
 
-void write_pods(JsonWriter& json, const SimulationReport& report, const PageParts& parts, const Places& node_places) {
+void write_pods(text::JsonWriter& json, const SimulationReport& report, const PageParts& parts,
+                const Places& node_places) {
   std::unordered_map<std::size_t, std::size_t> detail_of;
   for (std::size_t i = 0; i < parts.details.size(); ++i) {
     detail_of.emplace(parts.details[i].pod, i);
@@ -165,7 +166,7 @@ void write_pods(JsonWriter& json, const SimulationReport& report, const PagePart
   json.end_object();
 }
 
-void write_detail(JsonWriter& json, const PodDetail& detail, const Places& node_places) {
+void write_detail(text::JsonWriter& json, const PodDetail& detail, const Places& node_places) {
   json.begin_object().key("pod").number(number(detail.pod));
   const cycle::Explanation& explanation = detail.explanation;
   if (explanation.pod_rejection) {
@@ -199,7 +200,7 @@ void write_detail(JsonWriter& json, const PodDetail& detail, const Places& node_
   json.end_object();
 }
 
-void write_plugins(JsonWriter& json, const std::vector<PluginLine>& plugins) {
+void write_plugins(text::JsonWriter& json, const std::vector<PluginLine>& plugins) {
   json.key("plugins").begin_list();
   for (const PluginLine& plugin : plugins) {
     json.begin_object().key("name").text(plugin.name).key("version").text(plugin.version);
@@ -251,7 +252,7 @@ std::string content_policy() {
 std::string render_html(const SimulationReport& report, const PageParts& parts) {
   Places node_places;
   for (std::size_t i = 0; i < report.nodes.size(); ++i) node_places.emplace(report.nodes[i].name, i);
-  JsonWriter json;
+  text::JsonWriter json;
   json.begin_object().key("scheduler").text(product());
   json.key("untried").text(k_not_tried);
   if (parts.is_served) json.key("served").boolean(true);

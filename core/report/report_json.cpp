@@ -3,7 +3,7 @@
 
 #include "base/product.hpp"
 #include "config/read/yaml_writer.hpp"
-#include "report/json_writer.hpp"
+#include "text/json_writer.hpp"
 #include "text/parse.hpp"
 
 namespace berth::report {
@@ -12,7 +12,7 @@ namespace {
 constexpr PodState k_states[] = {PodState::placed,   PodState::pending,  PodState::gated,  PodState::foreign,
                                  PodState::deleting, PodState::finished, PodState::running};
 
-void write_resource(JsonWriter& json, const ReportResource& resource, const Usage& usage) {
+void write_resource(text::JsonWriter& json, const ReportResource& resource, const Usage& usage) {
   json.begin_object();
   json.key("name").text(resource.name);
   json.key("unit").text(unit_name(resource.unit));
@@ -21,7 +21,7 @@ void write_resource(JsonWriter& json, const ReportResource& resource, const Usag
   json.end_object();
 }
 
-void write_pod(JsonWriter& json, const PodLine& pod) {
+void write_pod(text::JsonWriter& json, const PodLine& pod) {
   json.begin_object();
   json.key("namespace").text(pod.ns);
   json.key("name").text(pod.name);
@@ -45,7 +45,7 @@ void write_pod(JsonWriter& json, const PodLine& pod) {
   json.end_object();
 }
 
-void write_node(JsonWriter& json, const NodeLine& node, const std::vector<ReportResource>& resources) {
+void write_node(text::JsonWriter& json, const NodeLine& node, const std::vector<ReportResource>& resources) {
   json.begin_object();
   json.key("name").text(node.name);
   if (!node.zone.empty()) json.key("zone").text(node.zone);
@@ -56,7 +56,7 @@ void write_node(JsonWriter& json, const NodeLine& node, const std::vector<Report
   json.end_object();
 }
 
-void write_claim(JsonWriter& json, const ClaimLine& claim) {
+void write_claim(text::JsonWriter& json, const ClaimLine& claim) {
   json.begin_object().key("namespace").text(claim.ns).key("name").text(claim.name);
   json.key("state").text(claim_state_name(claim.state)).key("devices").begin_list();
   for (const ClaimDevice& device : claim.devices) {
@@ -74,7 +74,7 @@ std::string_view state_of(const DeviceLine& device) {
   return device.is_allocated() ? "allocated" : device.is_tainted ? "tainted" : device.is_blocked ? "blocked" : "free";
 }
 
-void write_counts(JsonWriter& json, const DevicePoolLine::Counts& counts) {
+void write_counts(text::JsonWriter& json, const DevicePoolLine::Counts& counts) {
   const auto number = [&](std::string_view key, std::size_t count) {
     json.key(key).number(static_cast<std::int64_t>(count));
   };
@@ -87,7 +87,7 @@ void write_counts(JsonWriter& json, const DevicePoolLine::Counts& counts) {
   number("shares", counts.shares);
 }
 
-void write_pool(JsonWriter& json, const DevicePoolLine& pool) {
+void write_pool(text::JsonWriter& json, const DevicePoolLine& pool) {
   json.begin_object().key("node");
   pool.node.empty() ? json.null() : json.text(pool.node);
   if (pool.node.empty()) json.key("nodes").text(pool.nodes);
@@ -105,7 +105,7 @@ void write_pool(JsonWriter& json, const DevicePoolLine& pool) {
   json.end_list().end_object();
 }
 
-void write_devices(JsonWriter& json, const DeviceReport& devices) {
+void write_devices(text::JsonWriter& json, const DeviceReport& devices) {
   if (!devices.claims.empty()) {
     json.key("claims").begin_list();
     for (const ClaimLine& claim : devices.claims) write_claim(json, claim);
@@ -126,7 +126,7 @@ void write_devices(JsonWriter& json, const DeviceReport& devices) {
 }  // namespace
 
 std::string render_json(const SimulationReport& report) {
-  JsonWriter json;
+  text::JsonWriter json;
   json.begin_object();
   json.key("scheduler").text(product());
   json.key("totals").begin_object();

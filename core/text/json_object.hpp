@@ -3,38 +3,25 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include "text/parse.hpp"
+#include "text/json_writer.hpp"
 
 namespace berth::text {
 
 /// Writes one JSON object, member by member, in the order of the calls. It is whole when done() is called, and may then be
-/// a member of another, which copies it. For bodies of requests; report::JsonWriter writes documents.
+/// a member of another, which copies it. For bodies of requests and other small values.
 class JsonObject {
  public:
-  JsonObject& text(std::string_view key, std::string_view value) {
-    name(key);
-    append_json_string(out_, value);
-    return *this;
-  }
-  JsonObject& number(std::string_view key, std::int64_t value) { return json(key, std::to_string(value)); }
+  JsonObject() { out_.begin_object(); }
+  JsonObject& text(std::string_view key, std::string_view value) { return out_.key(key).text(value), *this; }
+  JsonObject& number(std::string_view key, std::int64_t value) { return out_.key(key).number(value), *this; }
   /// `value` is JSON already.
-  JsonObject& json(std::string_view key, std::string_view value) {
-    name(key);
-    out_ += value;
-    return *this;
-  }
+  JsonObject& json(std::string_view key, std::string_view value) { return out_.key(key).raw(value), *this; }
   bool empty() const noexcept { return out_.size() == 1; }
-  std::string done() { return std::move(out_ += '}'); }
+  std::string done() { return out_.end_object().take(); }
 
  private:
-  void name(std::string_view key) {
-    if (out_.size() > 1) out_ += ',';
-    append_json_string(out_, key);
-    out_ += ':';
-  }
-  std::string out_ = "{";
+  JsonWriter out_;
 };
 
 /// A list; append(out, one) writes an element.

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "report/json_writer.hpp"
+#include "text/json_writer.hpp"
 
 namespace berth::cases {
 namespace {
 
-using report::JsonWriter;
+using text::JsonWriter;
 
 class ShortForm {
  public:

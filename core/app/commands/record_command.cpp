@@ -20,8 +20,8 @@
 #include "recording/reader.hpp"
 #include "recording/record_json.hpp"
 #include "recording/state.hpp"
-#include "report/json_writer.hpp"
 #include "report/text_table.hpp"
+#include "text/json_writer.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
@@ -120,7 +120,7 @@ int RecordRun::info() {
   const std::string from = first_ns ? recording::moment_text(*first_ns) : "";
   const std::string to = last_ns ? recording::moment_text(*last_ns) : "";
   if (options_.json) {
-    report::JsonWriter json;
+    text::JsonWriter json;
     json.begin_object();
     json.key("from").text(from).key("to").text(to);
     json.key("bytes").number(static_cast<std::int64_t>(reader_->bytes()));

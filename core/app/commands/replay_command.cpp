@@ -13,9 +13,9 @@
 #include "recording/reader.hpp"
 #include "recording/record_json.hpp"
 #include "report/compare_report.hpp"
-#include "report/json_writer.hpp"
 #include "report/report_text.hpp"
 #include "report/text_table.hpp"
+#include "text/json_writer.hpp"
 
 namespace berth::app {
 namespace {
@@ -138,7 +138,7 @@ class ReplayRun {
   }
   void show_json() {
     const ReplayCounts& counts = replay_->counts();
-    report::JsonWriter json;
+    text::JsonWriter json;
     const auto number = [&](const char* name, std::uint64_t value) {
       json.key(name).number(static_cast<std::int64_t>(value));
     };

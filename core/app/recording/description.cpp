@@ -8,7 +8,7 @@
 #include "base/url_text.hpp"
 #include "config/completed.hpp"
 #include "recording/frames.hpp"
-#include "report/json_writer.hpp"
+#include "text/json_writer.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
@@ -23,7 +23,7 @@ config::Configuration without_secrets(config::Configuration configuration) {
 
 std::string description_json(const config::RawConfiguration& raw, const config::Configuration& configuration,
                              const PluginLibrary& plugins) {
-  report::JsonWriter out;
+  text::JsonWriter out;
   out.begin_object();
   out.key("format").number(recording::k_version);
   out.key("berth").text(product_version());

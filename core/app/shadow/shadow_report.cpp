@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "recording/record_json.hpp"
-#include "report/json_writer.hpp"
 #include "report/text_table.hpp"
+#include "text/json_writer.hpp"
 
 namespace berth::app {
 namespace {
@@ -83,7 +83,7 @@ std::string shadow_text(const ShadowReport& shadow) {
 }
 
 std::string shadow_json(const ShadowReport& shadow) {
-  report::JsonWriter out;
+  text::JsonWriter out;
   const auto count = [&out](std::string_view key, std::uint64_t value) {
     out.key(key).number(static_cast<std::int64_t>(value));
   };

@@ -8,7 +8,7 @@
 namespace berth::report {
 namespace {
 
-void write_names(JsonWriter& json, std::string_view key, const std::vector<std::string>& names) {
+void write_names(text::JsonWriter& json, std::string_view key, const std::vector<std::string>& names) {
   if (names.empty()) return;
   json.key(key).begin_list();
   for (const std::string& name : names) json.text(name);
@@ -46,7 +46,7 @@ std::string fill_table(const std::optional<FillReport>& fill, std::size_t node_r
   return out;
 }
 
-void write_changes(JsonWriter& json, const std::vector<ChangeLine>& changes) {
+void write_changes(text::JsonWriter& json, const std::vector<ChangeLine>& changes) {
   if (changes.empty()) return;
   json.key("whatIf").begin_list();
   for (const ChangeLine& change : changes) {
@@ -60,7 +60,7 @@ void write_changes(JsonWriter& json, const std::vector<ChangeLine>& changes) {
   json.end_list();
 }
 
-void write_fill(JsonWriter& json, const std::optional<FillReport>& fill) {
+void write_fill(text::JsonWriter& json, const std::optional<FillReport>& fill) {
   if (!fill) return;
   json.key("untilFull").begin_object().key("pod").text(fill->pod);
   json.key("fitting").number(static_cast<std::int64_t>(fill->fitting)).key("full").boolean(fill->is_full);

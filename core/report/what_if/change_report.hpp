@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "report/json_writer.hpp"
 #include "report/what_if/fill_report.hpp"
+#include "text/json_writer.hpp"
 
 namespace berth::report {
 
@@ -23,7 +23,7 @@ struct ChangeLine {
 std::string changes_table(const std::vector<ChangeLine>& changes);
 std::string fill_table(const std::optional<FillReport>& fill, std::size_t node_rows);
 /// The members "whatIf" and "untilFull" of an object that is open; nothing when there are none.
-void write_changes(JsonWriter& json, const std::vector<ChangeLine>& changes);
-void write_fill(JsonWriter& json, const std::optional<FillReport>& fill);
+void write_changes(text::JsonWriter& json, const std::vector<ChangeLine>& changes);
+void write_fill(text::JsonWriter& json, const std::optional<FillReport>& fill);
 
 }  // namespace berth::report

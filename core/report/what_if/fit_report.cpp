@@ -44,14 +44,14 @@ std::string line_without_options(const FitReport& fit, std::string_view ns) {
          (fit.left.empty() ? std::string(".") : ": with every one, " + terminal_text(fit.left) + '.');
 }
 
-void write_option(JsonWriter& json, const FitOption& option) {
+void write_option(text::JsonWriter& json, const FitOption& option) {
   json.begin_object().key("kind").text(option.kind).key("text").text(option.text).key("change").raw(option.change);
   json.key("nodes").number(static_cast<std::int64_t>(option.nodes)).key("onNodes").begin_list();
   for (const std::string& node : option.on_nodes) json.text(node);
   json.end_list().end_object();
 }
 
-void write_node(JsonWriter& json, const NodeFit& fit) {
+void write_node(text::JsonWriter& json, const NodeFit& fit) {
   json.begin_object().key("node").text(fit.node).key("feasible").boolean(fit.is_feasible);
   if (!fit.is_feasible) {
     json.key("plugin").text(fit.plugin).key("reasons").begin_list();
@@ -132,7 +132,7 @@ std::string fit_line(const FitReport& fit, std::string_view ns, std::size_t byte
   return excerpt(out + '.', bytes_max);
 }
 
-void write_fit(JsonWriter& json, const FitReport& fit) {
+void write_fit(text::JsonWriter& json, const FitReport& fit) {
   json.key("fit").begin_object().key("fitsNow").number(static_cast<std::int64_t>(fit.fits_now));
   json.key("options").begin_list();
   for (const FitOption& option : fit.options) write_option(json, option);

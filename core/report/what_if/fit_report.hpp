@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/json_writer.hpp"
+#include "text/json_writer.hpp"
 
 namespace berth::report {
 
@@ -59,6 +59,6 @@ std::string fit_text(const FitReport& fit);
 /// is room for. Pods of other namespaces are not named, since who may read an event may not be allowed to read those.
 std::string fit_line(const FitReport& fit, std::string_view ns, std::size_t bytes_max);
 /// The member "fit" of an object that is open: fitsNow, options[], together, left, whyNot (left out when there are none), asked, complete.
-void write_fit(JsonWriter& json, const FitReport& fit);
+void write_fit(text::JsonWriter& json, const FitReport& fit);
 
 }  // namespace berth::report

@@ -18,7 +18,7 @@
 #include "loader/findings.hpp"
 #include "loader/plugin_file.hpp"
 #include "loader/plugin_loader.hpp"
-#include "report/json_writer.hpp"
+#include "text/json_writer.hpp"
 
 namespace berth::app {
 namespace {
@@ -117,7 +117,7 @@ void print(const CheckResult& result, std::ostream& out) {
 }
 
 std::string json_of(const std::string& file, const std::vector<CheckResult>& results) {
-  report::JsonWriter json;
+  text::JsonWriter json;
   json.begin_object().key("file").text(file).key("checks").begin_list();
   for (const CheckResult& result : results) {
     json.begin_object().key("number").text(result.number).key("name").text(result.name);
@@ -212,7 +212,7 @@ int bench_plugin(const PluginBenchOptions& options, std::ostream& out, std::ostr
                  [](const std::string& note) { return std::strtod(note.c_str(), nullptr); });
   const double nodes = std::max<double>(options.nodes, 1);
   if (options.json) {
-    report::JsonWriter json;
+    text::JsonWriter json;
     json.begin_object().key("file").text(options.file).key("nodes").number(options.nodes);
     const char* const names[] = {"decisionNs", "decisionWithoutNs", "reusedNs", "reusedWithoutNs"};
     for (int i = 0; i < 4; ++i) json.key(names[i]).raw(fmt::format("{:.0f}", ns[i]));

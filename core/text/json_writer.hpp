@@ -7,24 +7,22 @@
 
 #include "text/parse.hpp"
 
-namespace berth::report {
+namespace berth::text {
 
-/// Writes compact JSON in the order of the calls. The caller closes each object and list that it opens.
-///
-/// For documents: one buffer, which may have megabytes, and no part of it is copied into another. text::JsonObject is for
-/// small values that are put together of whole parts, and cannot be left open.
+/// Writes compact JSON in the order of the calls. The caller closes each object and list that it opens; JsonObject cannot
+/// be left open. One buffer, which may have megabytes, and no part of it is copied into another.
 class JsonWriter {
  public:
   JsonWriter& key(std::string_view name) {
     separate();
-    text::append_json_string(out_, name);
+    append_json_string(out_, name);
     out_ += ':';
     after_key_ = true;
     return *this;
   }
   JsonWriter& text(std::string_view value) {
     separate();
-    text::append_json_string(out_, value);
+    append_json_string(out_, value);
     return *this;
   }
   /// A list of texts.
@@ -46,6 +44,7 @@ class JsonWriter {
   JsonWriter& end_object() { return close('}'); }
   JsonWriter& begin_list() { return open('['); }
   JsonWriter& end_list() { return close(']'); }
+  std::size_t size() const noexcept { return out_.size(); }
   std::string take() { return std::move(out_); }
 
  private:
@@ -67,4 +66,4 @@ class JsonWriter {
   bool after_key_ = false;
 };
 
-}  // namespace berth::report
+}  // namespace berth::text
