@@ -123,7 +123,7 @@ void FailureHandler::patch(const model::PodPtr& pod, const Failure& failure, Sym
   }
   // So with nominations: one that comes later than this would hold room for a pod that has lost it.
   const auto& [mode, node] = failure.nomination;
-  if (mode == queue::Nomination::Mode::set && (node != pod->nominated_node || node != nominated || failure.announced))
+  if (mode == model::Nomination::Mode::set && (node != pod->nominated_node || node != nominated || failure.announced))
     patch.nominated_node = std::string(symbols_.text(node));
   // Victims go meanwhile, and the next attempt is to know for whom.
   patch.urgent = patch.nominated_node.has_value();

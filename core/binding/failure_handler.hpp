@@ -18,7 +18,7 @@ struct Failure {
   framework::Code code = framework::Code::error;  // a rejection or an error; skip fails silently
   std::string message;                            // whole
   queue::Rejectors rejectors;                     // empty unless no node fitted or reserve or permit rejected
-  queue::Nomination nomination = queue::Nomination::clear();
+  model::Nomination nomination = model::Nomination::clear();
   bool says_once = false;     // no event when the pod's condition says the same already
   std::int64_t began_ns = 0;  // the attempt's cycle, in queue time
   bool has_no_nodes = false;  // the cluster has none

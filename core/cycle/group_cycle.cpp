@@ -151,7 +151,7 @@ bool GroupCycle::waits_for_victims(const GroupRequest& request, const Plan& plan
   for (std::size_t i = 0; i < plan.attempts.size(); ++i) {
     const Rejection* const rejection = rejection_of(plan.attempts[i]);
     if (rejection != nullptr && request.members[i].pod->nominated_node != k_no_symbol &&
-        rejection->nomination.mode == queue::Nomination::Mode::keep)
+        rejection->nomination.mode == model::Nomination::Mode::keep)
       return true;
   }
   return false;
@@ -251,7 +251,7 @@ GroupOutcome GroupCycle::evict(const GroupRequest& request, Plan plan) {
     }
     rejection.rejectors = rejectors;
     if (nodes[i] != k_no_symbol) {
-      rejection.nomination = queue::Nomination::to(nodes[i]);
+      rejection.nomination = model::Nomination::to(nodes[i]);
       std::erase_if(rejection.victims, [&](const std::string& uid) { return !victims.insert(uid).second; });
     } else {
       rejection.drop_evictions();

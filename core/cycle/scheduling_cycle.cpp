@@ -28,7 +28,7 @@ Rejection failure(const Error& error) {
 Nominated nominated_for(const queue::Nominations& nominations, const cache::Snapshot& snapshot, const model::Pod& pod) {
   Nominated found;
   if (!nominations.has_nominations()) return found;
-  for (queue::NominatedPod& nominated : nominations.nominations()) {
+  for (model::NominatedPod& nominated : nominations.nominations()) {
     if (nominated.pod->uid == pod.uid || nominated.pod->priority < pod.priority) continue;
     const cache::Slot slot = nominated.node == k_no_symbol ? cache::k_no_slot : snapshot.find(nominated.node);
     if (slot != cache::k_no_slot) found[slot].push_back(std::move(nominated.pod));
@@ -49,8 +49,8 @@ void Rejection::drop_evictions() {
   victims.clear();
   evictor.clear();
   preemption.reset();
-  const bool gives_up = nomination.mode == queue::Nomination::Mode::set && nomination.node == k_no_symbol;
-  nomination = gives_up ? queue::Nomination::clear() : queue::Nomination{};
+  const bool gives_up = nomination.mode == model::Nomination::Mode::set && nomination.node == k_no_symbol;
+  nomination = gives_up ? model::Nomination::clear() : model::Nomination{};
 }
 
 SchedulingCycle::SchedulingCycle(framework::Framework& framework, cache::ClusterCache& cache, cache::Snapshot& snapshot,
@@ -166,7 +166,7 @@ void SchedulingCycle::apply_exemption(Rejection& rejection, const GangAttempt* g
     const char* const why = victim ? gang->exemption(*victim->pod) : nullptr;
     if (why == nullptr) continue;
     rejection.post_filter_message = framework::sparing(*victim->pod, why);
-    rejection.nomination = queue::Nomination::clear();
+    rejection.nomination = model::Nomination::clear();
     return rejection.drop_evictions();
   }
 }
@@ -505,11 +505,7 @@ Rejection SchedulingCycle::reject(Search& search) {
   observe::V(5).info("Status after running PostFilter plugins for pod",
                      {{"pod", *context.pod()}, {"status", answer.message}});
   rejection.post_filter_message = std::move(answer.message);
-  using Nominate = framework::PostFilterResult::Nominate;
-  rejection.nomination = {};
-  if (answer.nominate == Nominate::clear) rejection.nomination = queue::Nomination::clear();
-  if (answer.nominate == Nominate::set)
-    rejection.nomination = queue::Nomination::to(snapshot_.row(answer.node).node->name_symbol);
+  rejection.nomination = answer.nomination;
   rejection.victims = std::move(answer.victims);
   if (answer.nominator != nullptr) {
     rejection.evictor = answer.nominator->name();

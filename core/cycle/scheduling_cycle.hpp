@@ -34,7 +34,7 @@ struct Rejection {
   std::string message;                                    // without the post-filter's part
   std::string post_filter_message;
   queue::Rejectors rejectors;
-  queue::Nomination nomination = queue::Nomination::clear();
+  model::Nomination nomination = model::Nomination::clear();
   std::vector<std::string> victims;                        // uids post-filter wants evicted
   std::string evictor;                                     // plugin that wants it
   bool has_no_nodes = false;                               // the cluster has none

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "cluster/cluster_writer.hpp"
+#include "model/nomination.hpp"
 #include "model/plugin_set.hpp"
 #include "model/pod.hpp"
 
@@ -102,13 +103,9 @@ class GroupsPort {
 /// Which pods are nominated to which nodes. Threads: any.
 class NominationsPort {
  public:
-  struct Nominated {
-    Symbol node = k_no_symbol;
-    model::PodPtr pod;
-  };
   virtual ~NominationsPort() = default;
   /// Those of one node in order of nomination.
-  virtual std::vector<Nominated> nominated() const = 0;
+  virtual std::vector<model::NominatedPod> nominated() const = 0;
 };
 
 struct PluginPorts {

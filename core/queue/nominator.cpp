@@ -5,10 +5,10 @@
 
 namespace berth::queue {
 
-Symbol Nominator::add(const model::PodPtr& pod, const Nomination& nomination) {
+Symbol Nominator::add(const model::PodPtr& pod, const model::Nomination& nomination) {
   const Symbol before = remove(*pod);
   Symbol node = nomination.node;
-  if (nomination.mode == Nomination::Mode::keep) {
+  if (nomination.mode == model::Nomination::Mode::keep) {
     node = pod->nominated_node;
     if (node == k_no_symbol) return before;
   }
@@ -20,10 +20,10 @@ Symbol Nominator::add(const model::PodPtr& pod, const Nomination& nomination) {
 }
 
 void Nominator::update(const model::Pod& old_pod, const model::PodPtr& new_pod) {
-  Nomination nomination;
+  model::Nomination nomination;
   if (old_pod.nominated_node == k_no_symbol && new_pod->nominated_node == k_no_symbol) {
     const auto it = by_uid_.find(old_pod.uid);
-    if (it != by_uid_.end()) nomination = Nomination::to(it->second.node);
+    if (it != by_uid_.end()) nomination = model::Nomination::to(it->second.node);
   }
   remove(old_pod);
   add(new_pod, nomination);
@@ -39,12 +39,12 @@ Symbol Nominator::remove(const model::Pod& pod) {
   return node;
 }
 
-std::vector<NominatedPod> Nominator::list(const RecordIndex<ByName>& queued) const {
+std::vector<model::NominatedPod> Nominator::list(const RecordIndex<ByName>& queued) const {
   std::vector<const Entry*> entries;
   for (const auto& [uid, entry] : by_uid_)
     if (entry.node != k_no_symbol) entries.push_back(&entry);
   std::sort(entries.begin(), entries.end(), [](const Entry* a, const Entry* b) { return a->turn < b->turn; });
-  std::vector<NominatedPod> result;
+  std::vector<model::NominatedPod> result;
   result.reserve(entries.size());
   for (const Entry* entry : entries) {
     if (const Record* record = queued.find(*entry->pod)) {

@@ -18,13 +18,13 @@ class Nominator {
   explicit Nominator(const PodLookup& lookup) : lookup_(lookup) {}
 
   /// Returns the node that the pod was nominated before.
-  Symbol add(const model::PodPtr& pod, const Nomination& nomination);
+  Symbol add(const model::PodPtr& pod, const model::Nomination& nomination);
   /// A queued pod changed: what memory says survives when neither version's status says anything.
   void update(const model::Pod& old_pod, const model::PodPtr& new_pod);
   Symbol remove(const model::Pod& pod);
   /// Number of pods nominated to a node that exists by name.
   std::size_t named() const noexcept { return named_; }
-  std::vector<NominatedPod> list(const RecordIndex<ByName>& queued) const;
+  std::vector<model::NominatedPod> list(const RecordIndex<ByName>& queued) const;
 
  private:
   struct Entry {

@@ -119,7 +119,7 @@ bool QueueCore::move_to_active(Record& record, LabelId label, bool from_backoff,
   active_.push(record, key_of(record));
   ++incoming_[label].active;
   log_move(record, label, k_active);
-  if (label == labels::pod_add || label == labels::pod_update) nominator_.add(record.pod, Nomination{});
+  if (label == labels::pod_add || label == labels::pod_update) nominator_.add(record.pod, model::Nomination{});
   return true;
 }
 

@@ -59,7 +59,7 @@ class QueueCore {
   void close_logs();
 
   Nominator& nominator() noexcept { return nominator_; }
-  std::vector<NominatedPod> nominations() const { return nominator_.list(queued_); }
+  std::vector<model::NominatedPod> nominations() const { return nominator_.list(queued_); }
 
   bool flush(std::int64_t now_ns);
   /// True when flush(now) may have something to do. Cheap.

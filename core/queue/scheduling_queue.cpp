@@ -219,7 +219,7 @@ void SchedulingQueue::abandon(Record& record) noexcept {
   });
 }
 
-Symbol SchedulingQueue::nominate(const model::PodPtr& pod, const Nomination& nomination) {
+Symbol SchedulingQueue::nominate(const model::PodPtr& pod, const model::Nomination& nomination) {
   Symbol before = k_no_symbol;
   change([&](QueueCore& core) {
     before = core.nominator().add(pod, nomination);
@@ -235,7 +235,7 @@ void SchedulingQueue::remove_nomination(const model::Pod& pod) {
   });
 }
 
-std::vector<NominatedPod> SchedulingQueue::nominations() const {
+std::vector<model::NominatedPod> SchedulingQueue::nominations() const {
   const Lock lock(mutex_);
   apply_deferred();
   return core_->nominations();

@@ -107,10 +107,10 @@ class SchedulingQueue final : public QueueView, public Nominations {
 
   /// Nominates a pod to a node (or withdraws that); ignored when PodLookup says that the pod is gone or bound.
   /// Returns the node that the pod was nominated before; k_no_symbol: none.
-  Symbol nominate(const model::PodPtr& pod, const Nomination& nomination);
+  Symbol nominate(const model::PodPtr& pod, const model::Nomination& nomination);
   void remove_nomination(const model::Pod& pod) override;
   bool has_nominations() const noexcept override { return nominated_count_.load(std::memory_order_acquire) != 0; }
-  std::vector<NominatedPod> nominations() const override;
+  std::vector<model::NominatedPod> nominations() const override;
 
   /// Moves what has waited long enough: completed back-offs, and leftovers when their scan is due.
   void flush();

@@ -74,7 +74,7 @@ Decision describe(const model::PodPtr& pod, const cycle::Outcome& outcome, const
   decision.code = rejection.code;
   decision.message = rejection.message;
   decision.post_filter_message = rejection.post_filter_message;
-  if (rejection.nomination.mode == queue::Nomination::Mode::set)
+  if (rejection.nomination.mode == model::Nomination::Mode::set)
     decision.nominated_node = symbols.text(rejection.nomination.node);
   decision.preemption = rejection.preemption;
   for (const std::string& uid : rejection.victims)

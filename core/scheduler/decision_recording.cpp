@@ -35,8 +35,8 @@ class DecisionRecording::WatchedNominations final : public queue::Nominations {
     if (!is_any && !recording_.last_nominated_.empty()) recording_.saw({});
     return is_any;
   }
-  std::vector<queue::NominatedPod> nominations() const override {
-    std::vector<queue::NominatedPod> nominated = nominations_.nominations();
+  std::vector<model::NominatedPod> nominations() const override {
+    std::vector<model::NominatedPod> nominated = nominations_.nominations();
     recording_.saw(nominated);
     return nominated;
   }
@@ -51,14 +51,14 @@ std::unique_ptr<queue::Nominations> DecisionRecording::watched(queue::Nomination
   return std::make_unique<WatchedNominations>(*this, nominations);
 }
 
-void DecisionRecording::saw(const std::vector<queue::NominatedPod>& nominated) {
-  const auto same = [](const queue::NominatedPod& a, const queue::NominatedPod& b) {
+void DecisionRecording::saw(const std::vector<model::NominatedPod>& nominated) {
+  const auto same = [](const model::NominatedPod& a, const model::NominatedPod& b) {
     return a.node == b.node && (a.pod == b.pod || (a.pod->uid == b.pod->uid && a.pod->priority == b.pod->priority));
   };
   if (std::equal(nominated.begin(), nominated.end(), last_nominated_.begin(), last_nominated_.end(), same)) return;
   last_nominated_ = nominated;
   auto list = std::make_shared<std::vector<recording::Nominated>>();
-  for (const queue::NominatedPod& each : nominated) {
+  for (const model::NominatedPod& each : nominated) {
     const cache::Slot slot = each.node == k_no_symbol ? cache::k_no_slot : snapshot_.find(each.node);
     if (slot == cache::k_no_slot) continue;  // a decision does not see it either
     list->push_back({each.pod->uid, snapshot_.row(slot).node->name, each.pod->requests->resources.empty()});
@@ -83,7 +83,7 @@ void DecisionRecording::attempt(const queue::Ticket& ticket, const cycle::Outcom
   rejected->message = rejection.full_message();
   for (const model::PluginSet* set : {&rejection.rejectors.unschedulable, &rejection.rejectors.pending})
     set->for_each([&](model::PluginIndex plugin) { rejected->rejectors.emplace_back(framework.names().name(plugin)); });
-  rejected->nominates = rejection.nomination.mode == queue::Nomination::Mode::set;
+  rejected->nominates = rejection.nomination.mode == model::Nomination::Mode::set;
   if (rejected->nominates && rejection.nomination.node != k_no_symbol)
     if (const cache::Slot slot = snapshot_.find(rejection.nomination.node); slot != cache::k_no_slot)
       rejected->nominated = snapshot_.row(slot).node->name;

@@ -45,13 +45,13 @@ class DecisionRecording final : public cache::ChangeObserver {
 
  private:
   class WatchedNominations;
-  void saw(const std::vector<queue::NominatedPod>& nominated);
+  void saw(const std::vector<model::NominatedPod>& nominated);
   void add(recording::Kind kind, std::string text = {}) const noexcept;
 
   recording::Recorder& recorder_;
   const cache::ClusterCache& cache_;
   const cache::Snapshot& snapshot_;
-  std::vector<queue::NominatedPod> last_nominated_;
+  std::vector<model::NominatedPod> last_nominated_;
 };
 
 }  // namespace berth::scheduler

@@ -56,13 +56,12 @@ void PluginQueue::apply() {
   });
 }
 
-std::vector<PluginQueue::Nominated> PluginQueue::nominated() const {
-  std::vector<Nominated> out;
+std::vector<model::NominatedPod> PluginQueue::nominated() const {
+  std::vector<model::NominatedPod> out;
   target_.with([&out](const Target& target) {
-    if (!target.nominations.has_nominations()) return;
-    for (queue::NominatedPod& each : target.nominations.nominations())
-      if (each.node != k_no_symbol) out.push_back({each.node, std::move(each.pod)});
+    if (target.nominations.has_nominations()) out = target.nominations.nominations();
   });
+  std::erase_if(out, [](const model::NominatedPod& each) { return each.node == k_no_symbol; });
   return out;
 }
 

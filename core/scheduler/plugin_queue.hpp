@@ -26,7 +26,7 @@ class PluginQueue final : public framework::ActivationPort, public framework::No
 
   void activate(std::string_view uid) override;
   void activate_class(std::uint64_t pod_class) override;
-  std::vector<Nominated> nominated() const override;
+  std::vector<model::NominatedPod> nominated() const override;
   /// Waiting pods hear of what this process wrote at once, not when the watch comes round to it.
   void object_written(const model::ObjectPtr& object) const;
   /// Retries what was asked for. Requires: the caller holds no lock.

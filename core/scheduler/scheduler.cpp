@@ -201,7 +201,7 @@ Status Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reje
   observe::V(2).info("the target node for the preemption is determined", {{"node", order.node}, {"pod", *pod}});
   for (const std::string& uid : rejection.victims)
     if (const auto victim = ground_->cache.find_pod(uid)) order.victims.push_back(victim->pod);
-  for (const queue::NominatedPod& nominated : queue_.nominations()) {
+  for (const model::NominatedPod& nominated : queue_.nominations()) {
     if (nominated.node != rejection.nomination.node || nominated.pod->uid == pod->uid) continue;
     const model::PodPtr now = parts_.lookup(*nominated.pod);
     if (now && now->uid == nominated.pod->uid && now->priority < pod->priority && now->nominated_node != k_no_symbol)

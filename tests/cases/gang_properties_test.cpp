@@ -298,7 +298,7 @@ class Gangs {
     };
     for (const std::string& uid : nominated_before_) add(uid);
     nominated_before_.clear();
-    for (const queue::NominatedPod& nominated : simulation->scheduler().queue().nominations()) {
+    for (const model::NominatedPod& nominated : simulation->scheduler().queue().nominations()) {
       add(nominated.pod->uid);
       nominated_before_.insert(nominated.pod->uid);
     }

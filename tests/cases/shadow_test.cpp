@@ -180,7 +180,7 @@ class FailingNominations final : public queue::Nominations {
     if (fail) throw std::runtime_error("no memory for nominations");
     return false;
   }
-  std::vector<queue::NominatedPod> nominations() const override { return {}; }
+  std::vector<model::NominatedPod> nominations() const override { return {}; }
   void remove_nomination(const model::Pod&) override {}
 
   bool fail = false;

@@ -176,7 +176,7 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
       EXPECT_EQ(image_of(scheduler.snapshot()), before) << pod->key() << ": a dry run left a trace";
       const auto& rejection = std::get<cycle::Rejection>(outcome);
       std::optional<Choice> chosen;
-      if (rejection.nomination.mode == queue::Nomination::Mode::set && rejection.nomination.node != k_no_symbol) {
+      if (rejection.nomination.mode == model::Nomination::Mode::set && rejection.nomination.node != k_no_symbol) {
         chosen.emplace();
         chosen->node = scene.symbols.text(rejection.nomination.node);
         for (const std::string& uid : rejection.victims)

@@ -46,7 +46,7 @@ struct LiveViews {
   const observe::CallCounters& counters;
   const framework::SlowCalls& slow_calls;
   const recording::Recorder* recorder;  // null: nothing is recorded
-  std::function<std::vector<queue::NominatedPod>()> nominations;
+  std::function<std::vector<model::NominatedPod>()> nominations;
   /// Judges every node for a pod, with details, between two cycles.
   std::function<cycle::Explanation(const model::PodPtr& pod)> explain;
   /// Calls `look` with an up-to-date snapshot, between two cycles.

@@ -30,12 +30,13 @@ PostFilterResult ask_plugins(CycleContext& context, const std::uint64_t* unsched
       return plugin->post_filter->post_filter(plugin->self(), context.abi(*plugin), &in, &out, note.abi());
     });
     const auto take_answer = [&] {
-      result.nominate = out.nominate == BERTH_NOMINATE_SET     ? PostFilterResult::Nominate::set
-                        : out.nominate == BERTH_NOMINATE_CLEAR ? PostFilterResult::Nominate::clear
-                                                               : PostFilterResult::Nominate::keep;
+      result.nomination = {};
+      if (out.nominate == BERTH_NOMINATE_CLEAR) result.nomination = model::Nomination::clear();
+      if (out.nominate == BERTH_NOMINATE_SET)
+        result.nomination = model::Nomination::to(plugin->host().snapshot.row(out.node).node->name_symbol);
       result.node = out.node;
       result.victims = std::move(victims);
-      if (result.nominate == PostFilterResult::Nominate::set) result.nominator = plugin;
+      if (out.nominate == BERTH_NOMINATE_SET) result.nominator = plugin;
     };
     Verdict said{code, plugin->index(), sentences(*plugin, note)};
     if (code == Code::success || code == Code::unresolvable) {

@@ -6,17 +6,17 @@
 
 #include "framework/cycle_context.hpp"
 #include "framework/verdict.hpp"
+#include "model/nomination.hpp"
 
 namespace berth::framework {
 
 /// What post-filter answered for the pod.
 struct PostFilterResult {
-  enum class Nominate : std::uint8_t { keep = 0, clear = 1, set = 2 };
   bool ran = false;  // false: the profile has no post-filter plugin
   Code code = Code::success;
   std::string message;  // joined sentences; empty on plain success
-  Nominate nominate = Nominate::keep;
-  cache::Slot node = cache::k_no_slot;
+  model::Nomination nomination;
+  cache::Slot node = cache::k_no_slot;        // that of the nomination
   std::vector<std::string> victims;           // uids
   const PluginInstance* nominator = nullptr;  // the plugin that nominated
 };

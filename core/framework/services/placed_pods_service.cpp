@@ -75,7 +75,7 @@ void nominated(void* ctx, const berth_cycle_v1*, berth_slot node, Visit visit, v
   const Host& host = self(ctx).host();
   if (host.ports.nominations == nullptr) return;
   Shower shower(self(ctx), visit, arg);
-  for (const NominationsPort::Nominated& each : host.ports.nominations->nominated()) {
+  for (const model::NominatedPod& each : host.ports.nominations->nominated()) {
     const cache::Slot slot = host.snapshot.find(each.node);
     if (slot == cache::k_no_slot || (node != BERTH_NO_SLOT && slot != node)) continue;
     if (!shower.show(*each.pod, slot, 1, false)) return;

@@ -7,7 +7,7 @@
 namespace berth::binding::testing {
 namespace {
 
-using queue::Nomination;
+using model::Nomination;
 using queue::Place;
 
 Failure no_node_fits(const std::string& message) {

@@ -6,8 +6,8 @@ namespace berth::framework::testing {
 namespace {
 
 struct Nominations final : NominationsPort {
-  std::vector<Nominated> nominated() const override { return all; }
-  std::vector<Nominated> all;
+  std::vector<model::NominatedPod> nominated() const override { return all; }
+  std::vector<model::NominatedPod> all;
 };
 
 struct PlacedPodsFixture : FrameworkFixture {

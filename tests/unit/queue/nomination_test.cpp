@@ -17,7 +17,7 @@ TEST(Nominations, ComeFromThePodsStatusWhenItIsAdded) {
   EXPECT_FALSE(f.queue->has_nominations());
   const PodPtr pod = f.add(nominated_pod("p", k_node_a));
   ASSERT_TRUE(f.queue->has_nominations());
-  const std::vector<NominatedPod> all = f.queue->nominations();
+  const std::vector<model::NominatedPod> all = f.queue->nominations();
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].node, k_node_a);
   EXPECT_EQ(all[0].pod, pod);
@@ -27,7 +27,7 @@ TEST(Nominations, OfAPodInFlightAreStubs) {
   QueueFixture f;
   f.add(nominated_pod("p", k_node_a));
   Ticket ticket = f.pop("p");
-  const std::vector<NominatedPod> all = f.queue->nominations();
+  const std::vector<model::NominatedPod> all = f.queue->nominations();
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].pod->uid, "uid-p");
   EXPECT_EQ(all[0].pod->priority, 0);
@@ -41,25 +41,25 @@ TEST(Nominations, AreRefusedForPodsThatAreGoneOrBound) {
   auto bound = nominated_pod("bound", k_node_a);
   bound->node_name = k_node_b;
   f.cluster["bound"] = bound;
-  f.queue->nominate(bound, Nomination::to(k_node_a));
+  f.queue->nominate(bound, model::Nomination::to(k_node_a));
   EXPECT_FALSE(f.queue->has_nominations());
 }
 
 TEST(Nominations, AreKeptOverwrittenAndCleared) {
   QueueFixture f;
   const PodPtr pod = f.add(nominated_pod("p", k_node_a));
-  f.queue->nominate(pod, Nomination::to(k_node_b));
+  f.queue->nominate(pod, model::Nomination::to(k_node_b));
   EXPECT_EQ(f.queue->nominations().at(0).node, k_node_b);
-  f.queue->nominate(pod, Nomination{});
+  f.queue->nominate(pod, model::Nomination{});
   EXPECT_EQ(f.queue->nominations().at(0).node, k_node_a) << "what the status says";
-  f.queue->nominate(pod, Nomination::clear());
+  f.queue->nominate(pod, model::Nomination::clear());
   EXPECT_FALSE(f.queue->has_nominations());
 }
 
 TEST(Nominations, InMemorySurviveAnUpdateThatSaysNothing) {
   QueueFixture f;
   const PodPtr pod = f.add("p");
-  f.queue->nominate(pod, Nomination::to(k_node_a));
+  f.queue->nominate(pod, model::Nomination::to(k_node_a));
   auto changed = make_pod("p", 3);
   f.queue->update(pod, changed, {});
   EXPECT_EQ(f.queue->nominations().at(0).node, k_node_a);
@@ -71,7 +71,7 @@ TEST(Nominations, InMemorySurviveAnUpdateThatSaysNothing) {
 TEST(Nominations, ClearedInMemoryStayClearedThroughAnUpdate) {
   QueueFixture f;
   const PodPtr pod = f.add("p");
-  f.queue->nominate(pod, Nomination::clear());
+  f.queue->nominate(pod, model::Nomination::clear());
   f.queue->update(pod, make_pod("p", 3), {});
   EXPECT_FALSE(f.queue->has_nominations());
 }
@@ -81,7 +81,7 @@ TEST(Nominations, OfOneNodeStandInOrderOfTheLastChange) {
   const PodPtr a = f.add(nominated_pod("a", k_node_a));
   f.add(nominated_pod("b", k_node_a));
   f.queue->update(a, nominated_pod("a", k_node_a), {});
-  const std::vector<NominatedPod> all = f.queue->nominations();
+  const std::vector<model::NominatedPod> all = f.queue->nominations();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].pod->name, "b");
   EXPECT_EQ(all[1].pod->name, "a");
