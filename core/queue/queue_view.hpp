@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/event.hpp"
+#include "model/nomination.hpp"
 #include "model/plugin_set.hpp"
 #include "model/pod.hpp"
 
@@ -78,6 +79,8 @@ class QueueView {
   virtual ~QueueView() = default;
   /// Every pod of the queue, in flight included, in order of arrival.
   virtual std::vector<PendingPod> pending_pods() const = 0;
+  /// Pods nominated to a node; those of one node in order of nomination.
+  virtual std::vector<model::NominatedPod> nominations() const = 0;
   virtual QueueSizes sizes() const = 0;
   virtual QueueCounts counts() const = 0;
   /// A pod that waits for an event is tried without one when it has waited for so long, or before. Constant.

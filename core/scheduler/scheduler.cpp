@@ -145,9 +145,23 @@ ingest::IngestParts Scheduler::intake() {
 }
 
 SchedulerViews Scheduler::views() const noexcept {
-  return {parts_.symbols,    queue_,           binder_,          ground_->waiting,
-          *framework_,       ground_->objects, ground_->cache,   ground_->cache.resources(),
-          ground_->recorded, ground_->hints,   ground_->metrics, ground_->counters};
+  return {parts_.symbols,
+          queue_,
+          binder_,
+          ground_->waiting,
+          *framework_,
+          ground_->objects,
+          framework_->host().debug_pages,
+          ground_->cache,
+          ground_->cache.resources(),
+          ground_->recorded,
+          ground_->hints,
+          ground_->metrics,
+          ground_->counters};
+}
+
+DecisionParts Scheduler::decision_parts() noexcept {
+  return {*framework_, queue_, cycle_, ground_->cache, ground_->snapshot, ground_->bind_lookups, undeclared_inputs_};
 }
 
 queue::Nominations& Scheduler::nominations() noexcept {

@@ -31,12 +31,26 @@ struct SchedulerViews {
   const binding::WaitingPods& waiting;
   const framework::Framework& framework;
   const framework::ObjectStore& objects;
+  const framework::DebugPages& debug_pages;
   const cache::ClusterCache& cache;
   const cache::ResourceTable& resources;
   const metrics::SchedulerMetrics& recorded;
   const metrics::HintMetrics& hints;
   const observe::MetricRegistry& registry;
   const observe::CallCounters& counters;
+};
+
+/// What a decision is made with: for a caller that decides by itself, on one thread, while the scheduler decides nothing.
+/// All of it lives as long as the scheduler.
+struct DecisionParts {
+  framework::Framework& framework;
+  queue::SchedulingQueue& queue;
+  cycle::SchedulingCycle& cycle;
+  cache::ClusterCache& cache;
+  cache::Snapshot& snapshot;                   // of that cache
+  const framework::BindLookups& bind_lookups;  // what bind plugins may ask about the cluster
+  /// Kept answers that a fresh look did not confirm; the first of them, if there are many.
+  const std::vector<cycle::UndeclaredInput>& undeclared_inputs;
 };
 
 /// The whole host but the cluster: everything between "something changed" and "please write this".
@@ -93,20 +107,9 @@ class Scheduler {
   /// Where changes of the cluster go: for Ingest, or for a caller that takes its place.
   ingest::IngestParts intake();
   SchedulerViews views() const noexcept;
+  DecisionParts decision_parts() noexcept UNCHECKED_LOCKS;
   /// Null: nothing is recorded.
   DecisionRecording* recording() const noexcept { return ground_->recording.get(); }
-  /// Kept answers that a fresh look did not confirm; the first of them, if there are many. Threads: that of schedule_one().
-  const std::vector<cycle::UndeclaredInput>& undeclared_inputs() const noexcept UNCHECKED_LOCKS {
-    return undeclared_inputs_;
-  }
-
-  // For callers that decide by themselves.
-  framework::Framework& framework() noexcept { return *framework_; }
-  queue::SchedulingQueue& queue() noexcept { return queue_; }
-  cycle::SchedulingCycle& cycle() noexcept UNCHECKED_LOCKS { return cycle_; }
-  cache::Snapshot& snapshot() noexcept { return ground_->snapshot; }
-  /// What bind plugins may ask about the cluster.
-  const framework::BindLookups& bind_lookups() const noexcept { return ground_->bind_lookups; }
 
  private:
   Scheduler(std::unique_ptr<Ground> ground, std::unique_ptr<framework::Framework> framework);

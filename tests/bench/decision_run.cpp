@@ -59,18 +59,17 @@ constexpr std::string_view k_gangs =
 
 /// Where the members went, as many as the queue gave.
 void decide_gang(scheduler::Scheduler& scheduler, queue::Ticket first, std::vector<Symbol>& chosen) {
-  const framework::Quorum quorum =
-      framework::ask_quorum(*scheduler.framework().profiles().front()->groups, *first.pod());
-  std::vector<queue::Ticket> tickets = scheduler.queue().pop_group(std::move(first));
+  const scheduler::DecisionParts host = scheduler.decision_parts();
+  const framework::Quorum quorum = framework::ask_quorum(*host.framework.profiles().front()->groups, *first.pod());
+  std::vector<queue::Ticket> tickets = host.queue.pop_group(std::move(first));
   if (!quorum.verdict.success() || tickets.size() < quorum.needed) throw std::runtime_error("a gang is not complete");
-  cycle::GroupOutcome plan =
-      cycle::GroupCycle(scheduler.cycle(), scheduler.snapshot(), scheduler.framework().host().resources)
-          .run(scheduler.group_request(tickets, quorum.needed));
+  cycle::GroupOutcome plan = cycle::GroupCycle(host.cycle, host.snapshot, host.framework.host().resources)
+                                 .run(scheduler.group_request(tickets, quorum.needed));
   for (std::size_t i = 0; i < tickets.size(); ++i) {
     auto* const placement = std::get_if<cycle::Placement>(&plan.members[i]);
     chosen.push_back(placement != nullptr ? placement->assumption.node_name() : k_no_symbol);
     if (placement != nullptr) placement->confirm();
-    scheduler.queue().done(std::move(tickets[i]));
+    host.queue.done(std::move(tickets[i]));
   }
 }
 
@@ -106,8 +105,7 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
   for (const auto& pod : workload.pods) manifests.objects.emplace_back(pod);
   pass->load(manifests);
   if (recorder != nullptr) recorder->flush();
-  queue::SchedulingQueue& queue = pass->scheduler().queue();
-  cycle::SchedulingCycle& cycle = pass->scheduler().cycle();
+  const scheduler::DecisionParts host = pass->scheduler().decision_parts();
   std::vector<Symbol> chosen;
   chosen.reserve(workload.pods.size());
   DecisionRun run;
@@ -117,7 +115,7 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
   const double cpu_start = thread_cpu_seconds();
   for (;;) {
     const std::uint64_t before = allocation_count();
-    auto ticket = queue.pop();
+    auto ticket = host.queue.pop();
     if (!ticket) break;
     if (!ticket->group().empty()) {
       decide_gang(pass->scheduler(), std::move(*ticket), chosen);
@@ -125,23 +123,22 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
       continue;
     }
     recording::Attempt attempt;
-    attempt.rotation = cycle.rotation();
-    cycle::Outcome outcome = cycle.run(ticket->pod(), ticket->pod_class());
-    if (recorder != nullptr)
-      pass->scheduler().recording()->attempt(*ticket, outcome, attempt, pass->scheduler().framework());
+    attempt.rotation = host.cycle.rotation();
+    cycle::Outcome outcome = host.cycle.run(ticket->pod(), ticket->pod_class());
+    if (recorder != nullptr) pass->scheduler().recording()->attempt(*ticket, outcome, attempt, host.framework);
     Symbol node = k_no_symbol;
     if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
       node = placement->assumption.node_name();
       placement->confirm();
     }
     chosen.push_back(node);
-    queue.done(std::move(*ticket));
+    host.queue.done(std::move(*ticket));
     run.allocations.push_back(static_cast<std::uint32_t>(allocation_count() - before));
   }
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   run.cpu_seconds = thread_cpu_seconds() - cpu_start;
-  run.violations = cycle.reuse_counts().violations;
+  run.violations = host.cycle.reuse_counts().violations;
 
   std::unordered_map<Symbol, int> index;
   for (std::size_t i = 0; i < workload.nodes.size(); ++i) index[workload.nodes[i]->name_symbol] = static_cast<int>(i);

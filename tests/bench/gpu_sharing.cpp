@@ -154,6 +154,7 @@ Outcome run(const Shape& shape, const std::string& plugin_dir, const std::string
   if (!made.ok()) throw std::runtime_error(made.error().render());
   const std::unique_ptr<app::SinglePass> pass = std::move(*made);
   pass->load(objects.manifests);
+  const scheduler::DecisionParts host = pass->scheduler().decision_parts();
 
   // Beside the pass, which binds nothing itself.
   const std::unique_ptr<extender::ConfiguredExtenders> extenders =
@@ -162,10 +163,10 @@ Outcome run(const Shape& shape, const std::string& plugin_dir, const std::string
   Outcome out;
   Cards cards(shape);
   for (;;) {
-    auto ticket = pass->scheduler().queue().pop();
+    auto ticket = host.queue.pop();
     if (!ticket) break;
     const auto began = Clock::now();
-    cycle::Outcome outcome = pass->scheduler().cycle().run(ticket->pod(), ticket->pod_class());
+    cycle::Outcome outcome = host.cycle.run(ticket->pod(), ticket->pod_class());
     out.decisions_us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - began).count());
     if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
       ++out.placed;
@@ -176,7 +177,7 @@ Outcome run(const Shape& shape, const std::string& plugin_dir, const std::string
     } else if (std::get<cycle::Rejection>(outcome).code == framework::Code::error) {
       throw std::runtime_error(std::get<cycle::Rejection>(outcome).message);
     }
-    pass->scheduler().queue().done(std::move(*ticket));
+    host.queue.done(std::move(*ticket));
   }
   for (const observe::CallTotal& total : pass->scheduler().views().counters.totals())
     if (total.plugin == "GpuShare") out.plugin_us += total.seconds * 1e6 / static_cast<double>(out.decisions_us.size());

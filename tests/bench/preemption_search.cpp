@@ -180,9 +180,9 @@ config::Configuration configuration_for(const Workload& w, const std::string& pl
   return configuration;
 }
 
-double search_seconds(scheduler::Scheduler& scheduler) {
+double search_seconds(const scheduler::DecisionParts& host) {
   double seconds = 0;
-  for (const observe::CallTotal& total : scheduler.framework().host().counters.totals())
+  for (const observe::CallTotal& total : host.framework.host().counters.totals())
     if (total.point == observe::point_name(observe::Point::post_filter)) seconds += total.seconds;
   return seconds;
 }
@@ -202,21 +202,21 @@ int run(const CommonOptions& options) {
   if (!made.ok()) throw std::runtime_error(made.error().render());
   const std::unique_ptr<app::SinglePass> pass = std::move(*made);
   pass->load(scene.manifests);
-  scheduler::Scheduler& scheduler = pass->scheduler();
+  const scheduler::DecisionParts host = pass->scheduler().decision_parts();
 
   std::vector<double> searches, attempts;
   std::string wrong;
   std::uint64_t candidates = 0, victims = 0;
-  while (auto ticket = scheduler.queue().pop()) {
+  while (auto ticket = host.queue.pop()) {
     const model::PodPtr pod = ticket->pod();
     preemption_test::Exhaustive expected;
-    if (options.check) expected = search_exhaustively(scheduler, pod, {}, scene.budgets, scene.symbols);
-    const double searched_before = search_seconds(scheduler);
+    if (options.check) expected = search_exhaustively(host, pod, {}, scene.budgets, scene.symbols);
+    const double searched_before = search_seconds(host);
     const auto start = std::chrono::steady_clock::now();
-    cycle::Outcome outcome = scheduler.cycle().run(pod, ticket->pod_class());
+    cycle::Outcome outcome = host.cycle.run(pod, ticket->pod_class());
     attempts.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    searches.push_back(search_seconds(scheduler) - searched_before);
-    scheduler.queue().done(std::move(*ticket));
+    searches.push_back(search_seconds(host) - searched_before);
+    host.queue.done(std::move(*ticket));
     auto* const rejection = std::get_if<cycle::Rejection>(&outcome);
     if (rejection == nullptr || rejection->victims.empty()) {
       wrong = pod->key() + " did not preempt: " + (rejection != nullptr ? rejection->full_message() : "it fits");
@@ -226,9 +226,9 @@ int run(const CommonOptions& options) {
     preemption_test::Choice chosen{
         std::string(scene.symbols.text(rejection->nomination.node)), {}, rejection->preemption->violations};
     for (const std::string& uid : rejection->victims) {
-      const auto victim = scheduler.intake().cache.find_pod(uid);
+      const auto victim = host.cache.find_pod(uid);
       chosen.victims.insert(victim->pod->key());
-      if (!scheduler.intake().cache.remove_pod(*victim->pod).ok()) wrong = "a victim is not in the cache";
+      if (!host.cache.remove_pod(*victim->pod).ok()) wrong = "a victim is not in the cache";
     }
     candidates += rejection->preemption->candidates;
     victims += chosen.victims.size();
@@ -239,7 +239,7 @@ int run(const CommonOptions& options) {
                           expected.choice ? expected.choice->node : "none",
                           expected.choice ? expected.choice->victims.size() : 0, expected.candidates);
     if (!wrong.empty()) break;
-    auto placed = scheduler.intake().cache.assume(pod, rejection->nomination.node);
+    auto placed = host.cache.assume(pod, rejection->nomination.node);
     if (placed) std::move(placed).value().confirm();
   }
   // The first search reads every pod of the cluster into its index; the others only what changed.

@@ -220,7 +220,7 @@ void CaseRunner::put_manifest(const std::string& manifest) {
   options.needs = app::field_needs(configuration_);
   app::read_as_gated(configuration_, options);
   app::keep_for_extenders(configuration_, options);
-  app::keep_for_plugins(simulation_->scheduler().framework(), options);
+  app::keep_for_plugins(simulation_->scheduler().views().framework, options);
   options.watched = simulation_->scheduler().views().objects.resources();
   options.defaulting = std::make_shared<decode::Defaulting>(simulation_->clock().wall_ns());
   const auto documents = text::parse_json(manifest, document_.file(), problems_);
@@ -286,7 +286,7 @@ std::string CaseRunner::attempts_yaml() const {
 }
 
 std::string CaseRunner::waiting_yaml() {
-  const framework::PluginNames& names = simulation_->scheduler().framework().names();
+  const framework::PluginNames& names = simulation_->scheduler().views().framework.names();
   const auto list = [&](const model::PluginSet& plugins) {
     std::vector<std::string> found;
     plugins.for_each([&](model::PluginIndex plugin) { found.emplace_back(names.name(plugin)); });
@@ -294,7 +294,7 @@ std::string CaseRunner::waiting_yaml() {
     return fmt::format("[{}]", fmt::join(found, ", "));
   };
   std::map<std::string, std::string> lines;
-  for (const queue::PendingPod& pod : simulation_->scheduler().queue().pending_pods()) {
+  for (const queue::PendingPod& pod : simulation_->scheduler().views().queue.pending_pods()) {
     std::string line = fmt::format("place: {}", place_name(pod.place));
     if (pod.gated()) {
       line = fmt::format("gated_by: {}, gate: {}", names.name(pod.gate), json_text(pod.gate_message));

@@ -224,7 +224,7 @@ class Player {
     ASSERT_NO_FATAL_FAILURE(expect_everything_is_free_again(script.gpus()));
   }
   const std::string& log() const { return log_; }
-  const cycle::ReuseCounts& reuse() { return simulation_->scheduler().cycle().reuse_counts(); }
+  const cycle::ReuseCounts& reuse() { return simulation_->scheduler().decision_parts().cycle.reuse_counts(); }
   int allocations = 0, failed_writes = 0, released = 0;
 
  private:
@@ -256,7 +256,7 @@ class Player {
     decode::DecodeOptions options = watched_by(*simulation_);
     options.needs = app::field_needs(configuration_);
     app::read_as_gated(configuration_, options);
-    app::keep_for_plugins(simulation_->scheduler().framework(), options);
+    app::keep_for_plugins(simulation_->scheduler().views().framework, options);
     options.watched.emplace_back("resource.k8s.io/v1/resourceclaimtemplates");
     options.defaulting = std::make_shared<decode::Defaulting>(simulation_->clock().wall_ns());
     put_json(*simulation_, symbols_, options, manifest);

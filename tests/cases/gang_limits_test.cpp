@@ -49,7 +49,7 @@ class SlowGang {
   /// Decides once, and lets each member of a gang take so long; false: there is nothing to decide.
   bool decide(std::chrono::nanoseconds each_member = {}) {
     simulation->cluster().deliver();
-    simulation->scheduler().queue().flush();
+    simulation->scheduler().decision_parts().queue.flush();
     scheduler::Scheduler::Watch watch;
     watch.before = told.before;
     watch.after = [&](const model::PodPtr& pod, const cycle::Outcome& outcome) {

@@ -298,7 +298,7 @@ class Gangs {
     };
     for (const std::string& uid : nominated_before_) add(uid);
     nominated_before_.clear();
-    for (const model::NominatedPod& nominated : simulation->scheduler().queue().nominations()) {
+    for (const model::NominatedPod& nominated : simulation->scheduler().views().queue.nominations()) {
       add(nominated.pod->uid);
       nominated_before_.insert(nominated.pod->uid);
     }
@@ -368,7 +368,7 @@ class Life {
     }
     ASSERT_NO_FATAL_FAILURE(gangs.advance(400'000, 5000));
     for (const auto& [group, count] : gangs.counts()) EXPECT_TRUE(count.reserved.empty()) << "gang " << group;
-    EXPECT_EQ(gangs.simulation->scheduler().queue().sizes().in_flight, 0u);
+    EXPECT_EQ(gangs.simulation->scheduler().views().queue.sizes().in_flight, 0u);
     EXPECT_EQ(gangs.simulation->scheduler().views().waiting.size(), 0u);
   }
 

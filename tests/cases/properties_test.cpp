@@ -178,7 +178,7 @@ class Player {
     expect_queue_and_cache_agree_with_the_cluster();
   }
   const std::string& log() const { return log_; }
-  const cycle::ReuseCounts& reuse() { return simulation_->scheduler().cycle().reuse_counts(); }
+  const cycle::ReuseCounts& reuse() { return simulation_->scheduler().decision_parts().cycle.reuse_counts(); }
 
  private:
   void happen(const Event& event, const app::Simulation::Watcher& watcher) {
@@ -241,14 +241,14 @@ class Player {
       else
         ++placed;
     }
-    for (const queue::PendingPod& pod : simulation_->scheduler().queue().pending_pods()) {
+    for (const queue::PendingPod& pod : simulation_->scheduler().views().queue.pending_pods()) {
       EXPECT_TRUE(queued.insert(pod.pod->key()).second) << pod.pod->key() << " is queued twice";
       EXPECT_NE(pod.place, queue::Place::in_flight) << pod.pod->key();
       EXPECT_NE(pod.place, queue::Place::active) << pod.pod->key() << " could be tried, and was not";
       EXPECT_NE(pod.place, queue::Place::nowhere) << pod.pod->key();
     }
     EXPECT_EQ(queued, unbound);
-    const queue::QueueSizes sizes = simulation_->scheduler().queue().sizes();
+    const queue::QueueSizes sizes = simulation_->scheduler().views().queue.sizes();
     EXPECT_EQ(sizes.active + sizes.backoff + sizes.unschedulable + sizes.gated, queued.size());
     EXPECT_EQ(sizes.in_flight, 0u);
     EXPECT_EQ(sizes.logged_events, 0u);

@@ -52,7 +52,7 @@ TEST_F(RestingSnapshot, IsBroughtUpToDateByWhoRemovesPods) {
   scheduler::Scheduler& scheduler = simulation_->scheduler();
   scheduler.inspect([](const cache::Snapshot& snapshot) { EXPECT_EQ(pods_in(snapshot), k_pods); });
   remove_all_pods();
-  EXPECT_LT(pods_in(scheduler.snapshot()), k_pods) << "a snapshot at rest does not keep what is gone";
+  EXPECT_LT(pods_in(scheduler.decision_parts().snapshot), k_pods) << "a snapshot at rest does not keep what is gone";
 }
 
 TEST_F(RestingSnapshot, StaysAsItIsWhileItIsReadAlthoughTheLoopHasNothingToDo) {

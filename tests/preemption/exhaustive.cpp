@@ -21,12 +21,12 @@ struct Found {
 class Node {
  public:
   Node(framework::CycleContext& context, framework::NodeBlocks& blocks, cache::Slot slot,
-       const std::vector<model::PodPtr>& nominated, scheduler::Scheduler& scheduler)
+       const std::vector<model::PodPtr>& nominated, const scheduler::DecisionParts& host)
       : context_(context),
         blocks_(blocks),
         slot_(slot),
         nominated_(nominated),
-        scheduler_(scheduler),
+        host_(host),
         filters_(context.profile().filter.begin(), context.profile().filter.end()) {}
 
   /// Without these pods; with those that are nominated, and without them.
@@ -41,7 +41,7 @@ class Node {
     preemption::WhatIf what_if(context_, blocks_, slot_, filters_);
     // judge() reports what fails.
     for (const cache::PodHandle handle : gone)
-      if (!what_if.remove(*scheduler_.intake().cache.pod(handle), handle).ok()) break;
+      if (!what_if.remove(*host_.cache.pod(handle), handle).ok()) break;
     if (with_promised)
       for (const model::PodPtr& pod : nominated_)
         if (!what_if.add(*pod).ok()) break;
@@ -52,7 +52,7 @@ class Node {
   framework::NodeBlocks& blocks_;
   const cache::Slot slot_;
   const std::vector<model::PodPtr>& nominated_;
-  scheduler::Scheduler& scheduler_;
+  const scheduler::DecisionParts host_;
   const std::vector<const framework::PluginInstance*> filters_;
 };
 
@@ -86,25 +86,25 @@ std::vector<bool> beyond_budgets(const std::vector<model::PodPtr>& pods, const s
 
 std::int64_t start_of(const model::Pod& pod) { return pod.start_ns == 0 ? INT64_MAX : pod.start_ns; }
 
-std::optional<Found> examine(scheduler::Scheduler& scheduler, Node& node, const cache::NodeRow& row,
+std::optional<Found> examine(const scheduler::DecisionParts& host, Node& node, const cache::NodeRow& row,
                              const model::Pod& preemptor, const std::vector<Budget>& budgets,
                              const SymbolTable& symbols) {
   std::vector<cache::PodHandle> lower;
   for (const cache::PodHandle handle : row.pods)
-    if (scheduler.intake().cache.pod(handle)->priority < preemptor.priority) lower.push_back(handle);
+    if (host.cache.pod(handle)->priority < preemptor.priority) lower.push_back(handle);
   if (lower.empty() || node.judge(lower) != Code::success) return std::nullopt;
 
   // Pods that have not started: each comparison of upstream takes a later "now", so an insertion sort turns them round.
   std::reverse(lower.begin(), lower.end());
   std::stable_sort(lower.begin(), lower.end(), [&](cache::PodHandle a, cache::PodHandle b) {
-    const model::PodPtr p = scheduler.intake().cache.pod(a), q = scheduler.intake().cache.pod(b);
+    const model::PodPtr p = host.cache.pod(a), q = host.cache.pod(b);
     if (p->priority != q->priority) return p->priority > q->priority;
     if (start_of(*p) != start_of(*q)) return start_of(*p) < start_of(*q);
     if (start_of(*p) == INT64_MAX) return false;
     return std::find(row.pods.begin(), row.pods.end(), a) < std::find(row.pods.begin(), row.pods.end(), b);
   });
   std::vector<model::PodPtr> pods;
-  for (const cache::PodHandle handle : lower) pods.push_back(scheduler.intake().cache.pod(handle));
+  for (const cache::PodHandle handle : lower) pods.push_back(host.cache.pod(handle));
   const std::vector<bool> beyond = beyond_budgets(pods, budgets, symbols);
 
   std::vector<cache::PodHandle> gone = lower;
@@ -159,12 +159,12 @@ const Found& pick_one(const std::vector<Found>& all) {
 
 }  // namespace
 
-Exhaustive search_exhaustively(scheduler::Scheduler& scheduler, const model::PodPtr& pod,
+Exhaustive search_exhaustively(const scheduler::DecisionParts& host, const model::PodPtr& pod,
                                const framework::NominatedPods& nominated, const std::vector<Budget>& budgets,
                                const SymbolTable& symbols) {
-  scheduler.intake().cache.refresh(scheduler.snapshot());
-  cache::Snapshot& snapshot = scheduler.snapshot();
-  auto context = scheduler.framework().pool(scheduler.framework().index_of(pod->scheduler_name)).take();
+  host.cache.refresh(host.snapshot);
+  cache::Snapshot& snapshot = host.snapshot;
+  auto context = host.framework.pool(host.framework.index_of(pod->scheduler_name)).take();
   context->begin(pod, 0, 0, &snapshot);
   std::vector<std::uint64_t> candidates(snapshot.nodes(), snapshot.nodes() + snapshot.word_count()), scratch;
   const framework::PreFilterResult prepared =
@@ -176,10 +176,9 @@ Exhaustive search_exhaustively(scheduler::Scheduler& scheduler, const model::Pod
     if (prepared.verdict.success() && !bitmap::test(candidates.data(), slot)) continue;
     const auto others = nominated.find(slot);
     static const std::vector<model::PodPtr> nobody;
-    Node node(*context, blocks, slot, others == nominated.end() ? nobody : others->second, scheduler);
+    Node node(*context, blocks, slot, others == nominated.end() ? nobody : others->second, host);
     if (prepared.verdict.success() && node.judge({}) != Code::unschedulable) continue;
-    if (auto here = examine(scheduler, node, snapshot.row(slot), *pod, budgets, symbols))
-      found.push_back(std::move(*here));
+    if (auto here = examine(host, node, snapshot.row(slot), *pod, budgets, symbols)) found.push_back(std::move(*here));
   }
   Exhaustive result;
   result.candidates = found.size();

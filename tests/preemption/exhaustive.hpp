@@ -34,7 +34,7 @@ struct Exhaustive {
 };
 
 /// For the scheduler's snapshot as it is. nominated: as the cycle would see it for this pod.
-Exhaustive search_exhaustively(scheduler::Scheduler& scheduler, const model::PodPtr& pod,
+Exhaustive search_exhaustively(const scheduler::DecisionParts& host, const model::PodPtr& pod,
                                const framework::NominatedPods& nominated, const std::vector<Budget>& budgets,
                                const SymbolTable& symbols);
 

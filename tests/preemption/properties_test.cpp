@@ -160,27 +160,26 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     Scene scene(seed);
     const auto pass = setting.pass(scene);
-    scheduler::Scheduler& scheduler = pass->scheduler();
-    while (auto ticket = scheduler.queue().pop()) {
+    const scheduler::DecisionParts host = pass->scheduler().decision_parts();
+    while (auto ticket = host.queue.pop()) {
       const model::PodPtr pod = ticket->pod();
-      scheduler.intake().cache.refresh(scheduler.snapshot());
-      const framework::NominatedPods nominated = scene.promised_for(*pod, scheduler.snapshot());
-      const Exhaustive expected = search_exhaustively(scheduler, pod, nominated, scene.budgets, scene.symbols);
-      const std::vector<std::int64_t> before = image_of(scheduler.snapshot());
-      cycle::Outcome outcome = scheduler.cycle().run(pod, ticket->pod_class());
+      host.cache.refresh(host.snapshot);
+      const framework::NominatedPods nominated = scene.promised_for(*pod, host.snapshot);
+      const Exhaustive expected = search_exhaustively(host, pod, nominated, scene.budgets, scene.symbols);
+      const std::vector<std::int64_t> before = image_of(host.snapshot);
+      cycle::Outcome outcome = host.cycle.run(pod, ticket->pod_class());
       if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
         placement->confirm();
-        scheduler.queue().done(std::move(*ticket));
+        host.queue.done(std::move(*ticket));
         continue;
       }
-      EXPECT_EQ(image_of(scheduler.snapshot()), before) << pod->key() << ": a dry run left a trace";
+      EXPECT_EQ(image_of(host.snapshot), before) << pod->key() << ": a dry run left a trace";
       const auto& rejection = std::get<cycle::Rejection>(outcome);
       std::optional<Choice> chosen;
       if (rejection.nomination.mode == model::Nomination::Mode::set && rejection.nomination.node != k_no_symbol) {
         chosen.emplace();
         chosen->node = scene.symbols.text(rejection.nomination.node);
-        for (const std::string& uid : rejection.victims)
-          chosen->victims.insert(scheduler.intake().cache.find_pod(uid)->pod->key());
+        for (const std::string& uid : rejection.victims) chosen->victims.insert(host.cache.find_pod(uid)->pod->key());
         ASSERT_TRUE(rejection.preemption);
         chosen->violations = rejection.preemption->violations;
         EXPECT_EQ(rejection.preemption->candidates, expected.candidates) << pod->key();
@@ -199,7 +198,7 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
         EXPECT_EQ(chosen->victims, expected.choice->victims) << pod->key();
         EXPECT_EQ(chosen->violations, expected.choice->violations) << pod->key();
       }
-      scheduler.queue().done(std::move(*ticket));
+      host.queue.done(std::move(*ticket));
     }
     if (HasFailure()) return;
   }
@@ -217,11 +216,11 @@ TEST(Preemption, AddingAPodAndTakingItAwayChangesNoVerdict) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     Scene scene(seed);
     const auto pass = setting.pass(scene);
-    scheduler::Scheduler& scheduler = pass->scheduler();
-    scheduler.intake().cache.refresh(scheduler.snapshot());
-    cache::Snapshot& snapshot = scheduler.snapshot();
-    while (auto ticket = scheduler.queue().pop()) {
-      auto context = scheduler.framework().pool(0).take();
+    const scheduler::DecisionParts host = pass->scheduler().decision_parts();
+    host.cache.refresh(host.snapshot);
+    cache::Snapshot& snapshot = host.snapshot;
+    while (auto ticket = host.queue.pop()) {
+      auto context = host.framework.pool(0).take();
       context->begin(ticket->pod(), 0, 0, &snapshot);
       std::vector<std::uint64_t> candidates(snapshot.nodes(), snapshot.nodes() + snapshot.word_count()), scratch;
       framework::run_pre_filter(*context, candidates.data(), candidates.size(), scratch);
@@ -231,7 +230,7 @@ TEST(Preemption, AddingAPodAndTakingItAwayChangesNoVerdict) {
       for (const cache::Slot slot : snapshot.order()) {
         preemption::WhatIf untouched(*context, blocks, slot, filters), touched(*context, blocks, slot, filters);
         for (const cache::PodHandle handle : snapshot.row(slot).pods) {
-          const model::PodPtr pod = scheduler.intake().cache.pod(handle);
+          const model::PodPtr pod = host.cache.pod(handle);
           // A port is not counted, so that of two pods which hold it either takes it away: as upstream, and not
           // reversible.
           if (!pod->spec->host_ports.empty()) continue;
@@ -242,7 +241,7 @@ TEST(Preemption, AddingAPodAndTakingItAwayChangesNoVerdict) {
           EXPECT_EQ(a.plugin, b.plugin);
         }
       }
-      scheduler.queue().done(std::move(*ticket));
+      host.queue.done(std::move(*ticket));
     }
     if (HasFailure()) return;
   }

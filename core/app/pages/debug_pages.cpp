@@ -282,7 +282,7 @@ std::optional<std::string> pod_page(const LiveViews& live, std::string_view ns, 
 }
 
 void dump(const LiveViews& live, const std::function<void(const std::string& line)>& write) {
-  for (const model::NominatedPod& nominated : live.nominations())
+  for (const model::NominatedPod& nominated : live.queue.nominations())
     write(fmt::format("nominated: {}/{} to {}", nominated.pod->ns, nominated.pod->name,
                       live.symbols.text(nominated.node)));
   for (const queue::PendingPod& pending : live.queue.pending_pods())

@@ -20,7 +20,6 @@
 #include "framework/slow_calls.hpp"
 #include "metrics/hint_metrics.hpp"
 #include "metrics/scheduler_metrics.hpp"
-#include "queue/nomination.hpp"
 #include "queue/queue_view.hpp"
 #include "recording/recorder.hpp"
 
@@ -46,7 +45,6 @@ struct LiveViews {
   const observe::CallCounters& counters;
   const framework::SlowCalls& slow_calls;
   const recording::Recorder* recorder;  // null: nothing is recorded
-  std::function<std::vector<model::NominatedPod>()> nominations;
   /// Judges every node for a pod, with details, between two cycles.
   std::function<cycle::Explanation(const model::PodPtr& pod)> explain;
   /// Calls `look` with an up-to-date snapshot, between two cycles.

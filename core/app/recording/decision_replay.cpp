@@ -112,7 +112,7 @@ class DecisionReplay::World {
   std::vector<std::string> decide(const std::vector<Record>& attempts) {
     const Record& first = attempts.front();
     past_->clock.set(first.at_ns - first.attempt.took_ns, first.wall_ns - first.attempt.took_ns);
-    cycle::SchedulingCycle& cycle = scheduler_->cycle();
+    cycle::SchedulingCycle& cycle = scheduler_->decision_parts().cycle;
     cycle.begin_at(first.attempt.rotation);
     std::vector<std::string> came_out;
     if (first.attempt.way == recording::Way::alone) {

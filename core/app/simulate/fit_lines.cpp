@@ -45,8 +45,7 @@ std::string FitLines::line(const std::vector<decode::Decoded>& cluster, const mo
   for (const decode::Decoded& object : cluster) (*simulation)->cluster().put(object);
   (*simulation)->take_in();
   if (!goes_on()) return {};
-  scheduler::Scheduler& host = (*simulation)->scheduler();
-  FitSearch search({host.cycle(), host.intake().cache, host.snapshot(), symbols_}, k_questions_max, goes_on);
+  FitSearch search((*simulation)->scheduler().decision_parts(), symbols_, k_questions_max, goes_on);
   const Result<report::FitReport> found = search.search(pod);
   if (!found.ok()) throw std::runtime_error(found.error().message);
   if (found->fits_now != 0 && has_extenders_) return {};

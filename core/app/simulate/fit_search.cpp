@@ -135,7 +135,7 @@ void FitSearch::try_requests(const model::Pod& pod) {
 
 void FitSearch::try_one_request(const model::Pod& pod, std::size_t place) {
   const model::PodResource& resource = pod.requests->resources[place];
-  const auto with = [&](std::int64_t amount) { return with_requests(pod, {{place, amount}}, parts_.symbols); };
+  const auto with = [&](std::int64_t amount) { return with_requests(pod, {{place, amount}}, symbols_); };
   if (places(with(0).pod).empty()) return;  // something else is in the way as well
   const cache::ResourceIndex index = parts_.cache.resources().find(resource.name);
   std::set<std::int64_t> room{0};
@@ -150,7 +150,7 @@ void FitSearch::try_one_request(const model::Pod& pod, std::size_t place) {
     const std::size_t middle = fits + (too_much - fits) / 2;
     (places(with(amounts[middle]).pod).empty() ? too_much : fits) = middle;
   }
-  const std::int64_t round = rounded(parts_.symbols.text(resource.name), amounts[fits]);
+  const std::int64_t round = rounded(symbols_.text(resource.name), amounts[fits]);
   if (round == amounts[fits] || !try_change(with(round))) try_change(with(amounts[fits]));
   const std::int64_t half = resource.request / 2;
   if (half <= 0 || half >= round || options_.empty()) return;
@@ -169,7 +169,7 @@ std::vector<FitSearch::Cut> FitSearch::cuts(const model::Pod& pod) const {
       const cache::ResourceIndex index = parts_.cache.resources().find(resource.name);
       const std::int64_t free = std::max<std::int64_t>(row.allocatable_of(index) - row.requested_of(index), 0);
       if (resource.request <= free) continue;
-      const std::int64_t round = rounded(parts_.symbols.text(resource.name), free);
+      const std::int64_t round = rounded(symbols_.text(resource.name), free);
       cut.steps.emplace_back(i, round);
       cut.part = std::max(cut.part, 1.0 - static_cast<double>(round) / static_cast<double>(resource.request));
     }
@@ -184,19 +184,19 @@ void FitSearch::try_requests_together(const model::Pod& pod) {
   for (std::size_t i = 0; i < pod.requests->resources.size(); ++i)
     if (pod.requests->resources[i].request > 0) nothing.emplace_back(i, 0);
   if (nothing.size() < 2) return;
-  const Places possible = places(with_requests(pod, nothing, parts_.symbols).pod);
+  const Places possible = places(with_requests(pod, nothing, symbols_).pod);
   const std::set<std::string_view> allowed(possible.begin(), possible.end());
   std::size_t tried = 0;
   for (const Cut& cut : cuts(pod)) {
     if (!allowed.contains(cut.node)) continue;
-    if (try_change(with_requests(pod, cut.steps, parts_.symbols)) || ++tried == k_cuts_tried) return;
+    if (try_change(with_requests(pod, cut.steps, symbols_)) || ++tried == k_cuts_tried) return;
   }
 }
 
 void FitSearch::try_taints(const model::Pod& pod) {
   std::vector<std::pair<std::size_t, model::Taint>> counts;
   std::map<std::tuple<Symbol, Symbol, model::TaintEffect>, std::size_t> places_of;  // in counts
-  const Symbol cordon = parts_.symbols.intern(k_cordon_taint);
+  const Symbol cordon = symbols_.intern(k_cordon_taint);
   for (const cache::Slot slot : parts_.snapshot.order())
     for (const model::Taint& taint : parts_.snapshot.row(slot).node->taints) {
       // That of a cordoned node is try_uncordoning()'s.
@@ -210,11 +210,11 @@ void FitSearch::try_taints(const model::Pod& pod) {
   if (counts.size() > k_taints_tried) counts.resize(k_taints_tried);
   std::vector<model::Taint> all;
   for (const auto& [count, taint] : counts) all.push_back(taint);
-  const Places with_all = places(with_tolerations(pod, all, parts_.symbols).pod);
+  const Places with_all = places(with_tolerations(pod, all, symbols_).pod);
   if (with_all.empty()) return;
   bool is_one_enough = false;
   for (const model::Taint& taint : all)
-    is_one_enough = try_change(with_tolerations(pod, {taint}, parts_.symbols)) || is_one_enough;
+    is_one_enough = try_change(with_tolerations(pod, {taint}, symbols_)) || is_one_enough;
   if (is_one_enough) return;
   std::vector<model::Taint> fewest = all;
   const std::set<std::string_view> open(with_all.begin(), with_all.end());
@@ -226,14 +226,14 @@ void FitSearch::try_taints(const model::Pod& pod) {
       if (keeps_pods_away(taint) && taint.key != cordon) of.push_back(taint);
     if (of.size() < fewest.size()) fewest = std::move(of);
   }
-  try_change(with_tolerations(pod, fewest, parts_.symbols));
+  try_change(with_tolerations(pod, fewest, symbols_));
 }
 
 void FitSearch::try_removals(const model::Pod& pod) {
   for (const std::vector<PodChange>& kind :
-       {without_node_selector(pod, parts_.symbols), without_node_affinity(pod, parts_.symbols),
-        without_host_ports(pod, parts_.symbols), without_pod_affinity(pod, parts_.symbols, false),
-        without_pod_affinity(pod, parts_.symbols, true), without_volumes(pod), without_claims(pod)}) {
+       {without_node_selector(pod, symbols_), without_node_affinity(pod, symbols_), without_host_ports(pod, symbols_),
+        without_pod_affinity(pod, symbols_, false), without_pod_affinity(pod, symbols_, true), without_volumes(pod),
+        without_claims(pod)}) {
     std::size_t enough = 0;
     for (const PodChange& change : kind) {
       // All at once only where one alone is not enough.
@@ -245,11 +245,11 @@ void FitSearch::try_removals(const model::Pod& pod) {
 
 void FitSearch::try_spread(const model::Pod& pod) {
   for (const std::size_t constraint : spread_constraints(pod)) {
-    const PodChange without = with_max_skew(pod, constraint, 0, parts_.symbols);
+    const PodChange without = with_max_skew(pod, constraint, 0, symbols_);
     const Places all = places(without.pod);
     if (all.empty()) continue;
     const auto fits_with = [&](std::int32_t skew) {
-      return !places(with_max_skew(pod, constraint, skew, parts_.symbols).pod).empty();
+      return !places(with_max_skew(pod, constraint, skew, symbols_).pod).empty();
     };
     std::int32_t too_small = pod.spec->spread[constraint].max_skew, enough = too_small;
     bool fits = false;
@@ -265,7 +265,7 @@ void FitSearch::try_spread(const model::Pod& pod) {
       const std::int32_t middle = too_small + (enough - too_small) / 2;
       (fits_with(middle) ? enough : too_small) = middle;
     }
-    try_change(with_max_skew(pod, constraint, enough, parts_.symbols));
+    try_change(with_max_skew(pod, constraint, enough, symbols_));
   }
 }
 
@@ -280,7 +280,7 @@ void FitSearch::try_uncordoning(const model::PodPtr& pod) {
     const Restore restore{[&] {
       for (const model::NodePtr& node : nodes) parts_.cache.update_node(node);
     }};
-    for (const model::NodePtr& node : nodes) parts_.cache.update_node(uncordoned(*node, parts_.symbols));
+    for (const model::NodePtr& node : nodes) parts_.cache.update_node(uncordoned(*node, symbols_));
     where = places(pod);
   }
   const std::set<std::string_view> fitting(where.begin(), where.end());
@@ -289,7 +289,7 @@ void FitSearch::try_uncordoning(const model::PodPtr& pod) {
     if (named == k_evictions_named) break;
     if (!fitting.contains(node->name)) continue;
     const Restore restore{[&] { parts_.cache.update_node(node); }};
-    parts_.cache.update_node(uncordoned(*node, parts_.symbols));
+    parts_.cache.update_node(uncordoned(*node, symbols_));
     const PodChange change{"uncordon", fmt::format("with node {} uncordoned", node->name),
                            JsonObject().text("node", node->name).done(), pod};
     if (try_change(change)) ++named;
@@ -353,13 +353,12 @@ void FitSearch::try_evictions(const model::PodPtr& pod, const cycle::Explanation
 bool FitSearch::fits_on_new_node(const model::PodPtr& pod, const cache::NodeRow& like) {
   if (!may_ask()) return false;
   std::string name = like.node->name + "-new";
-  while (parts_.cache.find_node(parts_.symbols.intern(name)) != nullptr) name += "-1";
-  const model::NodePtr node = new_node_like(*like.node, name, parts_.symbols);
+  while (parts_.cache.find_node(symbols_.intern(name)) != nullptr) name += "-1";
+  const model::NodePtr node = new_node_like(*like.node, name, symbols_);
   std::vector<model::PodPtr> daemons;
   for (const cache::PodHandle handle : like.pods)
     if (const model::PodPtr other = parts_.cache.pod(handle); other->controller->kind == "DaemonSet")
-      daemons.push_back(
-          placed_on(*pod_like(*other, other->name + "-of-" + name, parts_.symbols), name, parts_.symbols));
+      daemons.push_back(placed_on(*pod_like(*other, other->name + "-of-" + name, symbols_), name, symbols_));
   const Restore restore{[&] {
     for (const model::PodPtr& daemon : daemons)
       BERTH_CHECK(parts_.cache.remove_pod(*daemon).ok(), "a pod that was tried is gone");
@@ -379,7 +378,7 @@ void FitSearch::try_new_nodes(const model::PodPtr& pod) {
     cache::NodeRow row;  // a copy: the snapshot changes
   };
   std::map<std::string, Shape> shapes;
-  const Symbol hostname = parts_.symbols.intern("kubernetes.io/hostname");
+  const Symbol hostname = symbols_.intern("kubernetes.io/hostname");
   for (const cache::Slot slot : parts_.snapshot.order()) {
     const cache::NodeRow& row = parts_.snapshot.row(slot);
     std::string key;
@@ -416,20 +415,19 @@ std::vector<FitSearch::Relaxed> FitSearch::relaxations(const model::Pod& pod, co
     const std::int64_t free = std::max<std::int64_t>(row.allocatable_of(index) - row.requested_of(index), 0);
     if (resource.request > free) steps.emplace_back(i, free);
   }
-  if (!steps.empty())
-    out.push_back([this, steps](const model::Pod& of) { return with_requests(of, steps, parts_.symbols); });
+  if (!steps.empty()) out.push_back([this, steps](const model::Pod& of) { return with_requests(of, steps, symbols_); });
   std::vector<model::Taint> taints;
   for (const model::Taint& taint : row.node->taints)
     if (keeps_pods_away(taint)) taints.push_back(taint);
   for (const model::Taint& taint : taints)
-    out.push_back([this, taint](const model::Pod& of) { return with_tolerations(of, {taint}, parts_.symbols); });
+    out.push_back([this, taint](const model::Pod& of) { return with_tolerations(of, {taint}, symbols_); });
   // Of each kind the last is everything of it.
   const auto last_of = [&](auto&& changes_of) {
     if (!changes_of(pod).empty()) out.push_back([changes_of](const model::Pod& of) { return changes_of(of).back(); });
   };
-  last_of([this](const model::Pod& of) { return without_node_selector(of, parts_.symbols); });
-  last_of([this](const model::Pod& of) { return without_node_affinity(of, parts_.symbols); });
-  last_of([this](const model::Pod& of) { return without_host_ports(of, parts_.symbols); });
+  last_of([this](const model::Pod& of) { return without_node_selector(of, symbols_); });
+  last_of([this](const model::Pod& of) { return without_node_affinity(of, symbols_); });
+  last_of([this](const model::Pod& of) { return without_host_ports(of, symbols_); });
   // One at a time, from the last, so that the places of those before stay.
   const auto each_of = [&](auto&& changes_of) {
     for (std::size_t i = changes_of(pod).size(); i-- > 0;)
@@ -437,13 +435,13 @@ std::vector<FitSearch::Relaxed> FitSearch::relaxations(const model::Pod& pod, co
   };
   const std::vector<std::size_t> spread = spread_constraints(pod);
   for (auto place = spread.rbegin(); place != spread.rend(); ++place)
-    out.push_back([this, at = *place](const model::Pod& of) { return with_max_skew(of, at, 0, parts_.symbols); });
+    out.push_back([this, at = *place](const model::Pod& of) { return with_max_skew(of, at, 0, symbols_); });
   each_of([](const model::Pod& of) { return without_claims(of); });
   each_of([](const model::Pod& of) { return without_volumes(of); });
   for (std::size_t i = pod.spec->affinity.anti_required.size(); i-- > 0;)
-    out.push_back([this, i](const model::Pod& of) { return without_pod_affinity(of, parts_.symbols, true)[i]; });
+    out.push_back([this, i](const model::Pod& of) { return without_pod_affinity(of, symbols_, true)[i]; });
   for (std::size_t i = pod.spec->affinity.required.size(); i-- > 0;)
-    out.push_back([this, i](const model::Pod& of) { return without_pod_affinity(of, parts_.symbols, false)[i]; });
+    out.push_back([this, i](const model::Pod& of) { return without_pod_affinity(of, symbols_, false)[i]; });
   return out;
 }
 
@@ -473,7 +471,7 @@ report::NodeFit FitSearch::all_of(const model::PodPtr& pod, const cache::NodeRow
   };
   const auto asked = [&] {
     const Restore restore{[&] { parts_.cache.update_node(row.node); }};
-    if (is_uncordoned) parts_.cache.update_node(uncordoned(*row.node, parts_.symbols));
+    if (is_uncordoned) parts_.cache.update_node(uncordoned(*row.node, symbols_));
     return explain(relaxed());
   };
   const auto fits = [&] {

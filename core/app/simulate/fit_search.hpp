@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "app/simulate/pod_changes.hpp"
-#include "cache/cluster_cache.hpp"
-#include "cycle/scheduling_cycle.hpp"
 #include "report/what_if/fit_report.hpp"
+#include "scheduler/scheduler.hpp"
 
 namespace berth::app {
 
@@ -24,15 +23,10 @@ namespace berth::app {
 ///          Several pods of lower priority are not tried at once: that is preemption's.
 class FitSearch {
  public:
-  struct Parts {
-    cycle::SchedulingCycle& cycle;
-    cache::ClusterCache& cache;
-    cache::Snapshot& snapshot;  // of that cache
-    SymbolTable& symbols;
-  };
   /// `goes_on`: looked at before each judgement; once it says no, the search is over, and not complete. Empty: always.
-  explicit FitSearch(Parts parts, std::size_t questions_max = 512, std::function<bool()> goes_on = {})
-      : parts_(parts), questions_max_(questions_max), goes_on_(std::move(goes_on)) {}
+  FitSearch(const scheduler::DecisionParts& parts, SymbolTable& symbols, std::size_t questions_max = 512,
+            std::function<bool()> goes_on = {})
+      : parts_(parts), symbols_(symbols), questions_max_(questions_max), goes_on_(std::move(goes_on)) {}
 
   /// `why_not`: a node that is asked about by itself; empty: none is. An unknown one is an Error.
   Result<report::FitReport> search(const model::PodPtr& pod, std::string_view why_not = {});
@@ -72,7 +66,8 @@ class FitSearch {
   std::vector<Relaxed> relaxations(const model::Pod& pod, const cache::NodeRow& row) const;
   const cache::NodeRow* row_of(std::string_view node) const;
 
-  const Parts parts_;
+  const scheduler::DecisionParts parts_;
+  SymbolTable& symbols_;
   const std::size_t questions_max_;
   const std::function<bool()> goes_on_;
   std::size_t asked_ = 0;

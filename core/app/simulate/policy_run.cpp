@@ -276,15 +276,14 @@ void PolicyRun::look_at(const std::vector<decode::Decoded>& objects, std::int64_
 }
 
 void PolicyRun::ask_about(std::string_view pod) {
-  const std::vector<queue::PendingPod> waiting = scheduler().queue().pending_pods();
+  const std::vector<queue::PendingPod> waiting = deciding().queue.pending_pods();
   const auto asked = std::find_if(waiting.begin(), waiting.end(),
                                   [&](const queue::PendingPod& each) { return each.pod->key() == pod; });
   if (asked == waiting.end() || asked->gated()) return;
   report::Decision decision;
   decision.pod = asked->pod;
   decision.message = report::scheduler_message(*asked->pod);
-  decision.explanation =
-      std::make_unique<cycle::Explanation>(scheduler().cycle().explain(asked->pod, {.details = true}));
+  decision.explanation = std::make_unique<cycle::Explanation>(deciding().cycle.explain(asked->pod, {.details = true}));
   decisions_.push_back(std::move(decision));
 }
 
@@ -382,7 +381,7 @@ bool PolicyRun::fill(const std::function<void()>& progress) {
       return false;
     }
     fill.message = of_pod->node.empty() ? of_pod->message : "was to go to " + of_pod->node + ", and is not bound";
-    fill.rejections = report::count_rejections(scheduler().cycle().explain(pod));
+    fill.rejections = report::count_rejections(deciding().cycle.explain(pod));
     cluster.remove_pod(pod->ns, name);
     std::erase_if(decisions_, [&](const report::Decision& decision) { return decision.pod->uid == pod->uid; });
     simulation_->run_until_idle([&](report::Decision decision) { decisions_.push_back(std::move(decision)); });
@@ -399,8 +398,7 @@ Result<std::optional<report::FitReport>> PolicyRun::fit(std::string_view pod, st
   if (last == decisions_.rend() || !last->node.empty()) return std::optional<report::FitReport>();
   const model::PodPtr pending = pod_now(last->pod->ns, last->pod->name);
   if (pending == nullptr || pending->node_name != k_no_symbol) return std::optional<report::FitReport>();
-  scheduler::Scheduler& host = scheduler();
-  FitSearch search({host.cycle(), host.intake().cache, host.snapshot(), symbols_});
+  FitSearch search(deciding(), symbols_);
   Result<report::FitReport> found = search.search(pending, why_not);
   if (!found.ok()) return found.error();
   return std::optional<report::FitReport>(std::move(*found));
@@ -413,10 +411,10 @@ model::PodPtr PolicyRun::pod_now(const std::string& ns, const std::string& name)
 report::PageParts PolicyRun::page_parts(const report::SimulationReport& report) {
   const auto started = std::chrono::steady_clock::now();
   report::PageParts parts;
-  scheduler::Scheduler& host = scheduler();
-  for (const cache::Slot slot : host.snapshot().order()) {
+  const scheduler::DecisionParts host = deciding();
+  for (const cache::Slot slot : host.snapshot.order()) {
     auto& labels = parts.labels.emplace_back();
-    for (const model::Label& label : host.snapshot().row(slot).node->labels)
+    for (const model::Label& label : host.snapshot.row(slot).node->labels)
       labels.emplace_back(symbols_.text(label.key), symbols_.text(label.value));
   }
   // One pod of each workload and answer is asked about, as many as there is time for.
@@ -440,8 +438,8 @@ report::PageParts PolicyRun::page_parts(const report::SimulationReport& report) 
     }
     report::PodDetail detail;
     detail.pod = i;
-    detail.explanation = host.cycle().explain(pod);
-    FitSearch search({host.cycle(), host.intake().cache, host.snapshot(), symbols_}, k_details_questions_max);
+    detail.explanation = host.cycle.explain(pod);
+    FitSearch search(host, symbols_, k_details_questions_max);
     if (Result<report::FitReport> fit = search.search(pod); fit.ok()) detail.fit = std::move(*fit);
     parts.details.push_back(std::move(detail));
   }
@@ -452,18 +450,18 @@ report::PageParts PolicyRun::page_parts(const report::SimulationReport& report) 
 }
 
 bool PolicyRun::inputs_are_declared() {
-  const auto& inputs = scheduler().undeclared_inputs();
+  const auto& inputs = deciding().undeclared_inputs;
   for (const cycle::UndeclaredInput& input : inputs) err_ << "berth: " << input.sentence() << '\n';
   return inputs.empty();
 }
 
 report::SimulationReport PolicyRun::report() {
-  scheduler::Scheduler& host = scheduler();
+  const scheduler::DecisionParts host = deciding();
   const cluster::EmbeddedCluster& cluster = pass_ ? pass_->cluster() : simulation_->cluster();
   report::SimulationReport report = report::make_report(
-      {symbols_, host.intake().cache, host.snapshot(), pass_ ? all_pods(manifests_) : simulation_->cluster().pods(),
-       options_.is_live ? std::span<const report::Decision>() : decisions_, host.queue().pending_pods(),
-       [&host](std::string_view name) { return host.framework().find(name) != nullptr; }, pass_ != nullptr,
+      {symbols_, host.cache, host.snapshot, pass_ ? all_pods(manifests_) : simulation_->cluster().pods(),
+       options_.is_live ? std::span<const report::Decision>() : decisions_, host.queue.pending_pods(),
+       [&host](std::string_view name) { return host.framework.find(name) != nullptr; }, pass_ != nullptr,
        cluster.objects_of(k_slices), cluster.objects_of(k_claims)});
   if (options_.is_live) report::describe_live(report, cluster.pods(), words_, looked_at_ns_);
   report.changes = changes_;

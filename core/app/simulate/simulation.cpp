@@ -64,6 +64,7 @@ Simulation::Simulation(SymbolTable& symbols, Options options, std::unique_ptr<Wo
       world_(std::move(world)),
       extenders_(std::move(extenders)),
       scheduler_(std::move(scheduler)),
+      deciding_(scheduler_->decision_parts()),
       ingest_(scheduler_->intake()) {
   if (options_.recorder != nullptr) recorded_sink_.emplace(ingest_, *options_.recorder);
   cluster::ClusterSink& plain_sink = ingest_;
@@ -82,7 +83,7 @@ bool Simulation::decide_one(const Watcher& watcher) {
     watch.before = [&](const model::PodPtr& pod) {
       if (options_.explain_all || options_.explain_pod == pod->key())
         explanations[pod->uid] = std::make_unique<cycle::Explanation>(
-            scheduler_->cycle().explain(pod, {.details = options_.explain_pod == pod->key()}));
+            deciding_.cycle.explain(pod, {.details = options_.explain_pod == pod->key()}));
     };
   watch.after = [&](const model::PodPtr& pod, const cycle::Outcome& outcome) {
     if (!watcher) return;
@@ -100,7 +101,7 @@ std::size_t Simulation::run_until_idle(const Watcher& watcher) {
     world_->cluster.finish_due_deletions();
     const std::size_t delivered = world_->cluster.deliver();
     world_->timers.run_due();
-    scheduler_->queue().flush();
+    deciding_.queue.flush();
     if (decide_one(watcher)) {
       ++decided;
       continue;
@@ -123,7 +124,7 @@ std::size_t Simulation::advance(std::chrono::nanoseconds duration, const Watcher
   const std::int64_t end = world_->clock.monotonic_ns() + duration.count();
   std::size_t decided = run_until_idle(watcher);
   for (;;) {
-    std::optional<std::int64_t> next = scheduler_->queue().next_wakeup_ns();
+    std::optional<std::int64_t> next = deciding_.queue.next_wakeup_ns();
     if (const auto timer = world_->timers.next_ns(); timer && (!next || *timer < *next)) next = timer;
     if (const auto gone = world_->cluster.next_deletion_ns(); gone && (!next || *gone < *next)) next = gone;
     if (!next || *next > end) break;
@@ -155,7 +156,7 @@ std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
   std::size_t bound_before_scan = world_->cluster.bound_count() + 1;
   std::size_t fruitless = 0;
   for (;;) {
-    std::optional<std::int64_t> next = scheduler_->queue().next_backoff_ns();
+    std::optional<std::int64_t> next = deciding_.queue.next_backoff_ns();
     if (binding_waits())
       if (const auto timer = world_->timers.next_ns(); timer && (!next || *timer < *next)) next = timer;
     const auto gone = world_->cluster.next_deletion_ns();  // room that was made and is not free yet
@@ -163,7 +164,7 @@ std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
     if (!next) {
       if (world_->cluster.bound_count() == bound_before_scan)
         return decided;  // a whole round of leftovers changed nothing
-      next = scheduler_->queue().next_leftover_ns();
+      next = deciding_.queue.next_leftover_ns();
       if (!next) return decided;
       bound_before_scan = world_->cluster.bound_count();
     }
@@ -172,7 +173,7 @@ std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
     const std::size_t now = run_until_idle(watcher);
     decided += now;
     fruitless = world_->cluster.bound_count() != bound || gone ? 0 : fruitless + now;
-    const queue::QueueSizes sizes = scheduler_->queue().sizes();
+    const queue::QueueSizes sizes = deciding_.queue.sizes();
     const std::size_t unbound = sizes.backoff + sizes.unschedulable + sizes.active + scheduler_->views().waiting.size();
     if (fruitless > k_fruitless_rounds * (unbound + 1)) {
       end_waiting();

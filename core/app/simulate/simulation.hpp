@@ -90,6 +90,7 @@ class Simulation {
   const std::unique_ptr<World> world_;
   const std::unique_ptr<extender::ConfiguredExtenders> extenders_;
   const std::unique_ptr<scheduler::Scheduler> scheduler_;
+  const scheduler::DecisionParts deciding_;
   ingest::Ingest ingest_;
   std::optional<RecordedSink> recorded_sink_;  // with a recorder
 };

@@ -63,6 +63,7 @@ SinglePass::SinglePass(SymbolTable& symbols, std::unique_ptr<World> world,
       world_(std::move(world)),
       extenders_(std::move(extenders)),
       scheduler_(std::move(scheduler)),
+      deciding_(scheduler_->decision_parts()),
       intake_(scheduler_->intake()),
       feed_(std::make_unique<Feed>(intake_.objects)) {}
 
@@ -85,9 +86,9 @@ void SinglePass::load(const cluster::Manifests& manifests) {
     const auto* pod = std::get_if<model::PodPtr>(&object);
     if (pod == nullptr) continue;
     if (const auto pending = world_->pending_pods.find((*pod)->key()); pending != world_->pending_pods.end())
-      scheduler_->queue().add(pending->second);
+      deciding_.queue.add(pending->second);
   }
-  world_->nominated.list = scheduler_->queue().nominations();
+  world_->nominated.list = deciding_.queue.nominations();
 }
 
 void SinglePass::load(model::PodPtr pod) {
@@ -107,19 +108,19 @@ void SinglePass::load(model::PodPtr pod) {
 std::vector<report::Decision> SinglePass::run(const Options& options) {
   std::vector<report::Decision> decisions;
   decisions.reserve(world_->pending_pods.size());
-  PreBindPass pre_binds(scheduler_->bind_lookups(), symbols_, world_->cluster, world_->timers, world_->clock);
-  while (auto popped = scheduler_->queue().pop()) {
+  PreBindPass pre_binds(deciding_.bind_lookups, symbols_, world_->cluster, world_->timers, world_->clock);
+  while (auto popped = deciding_.queue.pop()) {
     queue::Ticket ticket = std::move(*popped);
     const model::PodPtr pod = ticket.pod();
     std::unique_ptr<cycle::Explanation> explanation;
     if (options.explain_all || (!options.explain_pod.empty() && options.explain_pod == pod->key()))
       explanation = std::make_unique<cycle::Explanation>(
-          scheduler_->cycle().explain(pod, {.details = options.explain_pod == pod->key()}));
+          deciding_.cycle.explain(pod, {.details = options.explain_pod == pod->key()}));
     if (pod->deleting) {
-      scheduler_->queue().done(std::move(ticket));
+      deciding_.queue.done(std::move(ticket));
       continue;
     }
-    const auto attempt = [&] { return scheduler_->cycle().run(pod, ticket.pod_class()); };
+    const auto attempt = [&] { return deciding_.cycle.run(pod, ticket.pod_class()); };
     cycle::Outcome outcome = gives_up_ ? attempt() : world_->gate.closed(attempt);
     report::Decision decision = report::describe(pod, outcome, symbols_, intake_.cache);
     decision.explanation = std::move(explanation);
@@ -133,7 +134,7 @@ std::vector<report::Decision> SinglePass::run(const Options& options) {
     world_->cluster.deliver();
     decision.claims = claims_json(*pod, world_->cluster);
     decisions.push_back(std::move(decision));
-    scheduler_->queue().done(std::move(ticket));
+    deciding_.queue.done(std::move(ticket));
     if (options.progress) options.progress(decisions.size(), world_->pending_pods.size());
   }
   return decisions;

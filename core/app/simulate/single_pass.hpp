@@ -75,6 +75,7 @@ class SinglePass {
   const std::unique_ptr<World> world_;
   const std::unique_ptr<extender::ConfiguredExtenders> extenders_;
   const std::unique_ptr<scheduler::Scheduler> scheduler_;
+  const scheduler::DecisionParts deciding_;
   const ingest::IngestParts intake_;
   const std::unique_ptr<Feed> feed_;
   bool gives_up_ = false;  // what post-filter plugins write is carried out

@@ -224,7 +224,8 @@ void declares_its_inputs(const TestedPlugins& tested, Findings& findings) {
     decided += made->decide().size();
   }
   Examples examples(findings);
-  for (const cycle::UndeclaredInput& input : made->scheduler().undeclared_inputs()) examples.add(input.sentence());
+  for (const cycle::UndeclaredInput& input : made->scheduler().decision_parts().undeclared_inputs)
+    examples.add(input.sentence());
   findings.note(fmt::format("{} decisions", decided));
 }
 
