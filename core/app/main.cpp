@@ -13,6 +13,8 @@
 #include "app/commands/plugin/new_plugin_command.hpp"
 #include "app/commands/plugin/plugin_command.hpp"
 #include "app/commands/plugin/verify_command.hpp"
+#include "app/commands/record_command.hpp"
+#include "app/commands/replay_command.hpp"
 #include "app/commands/run_command.hpp"
 #include "app/commands/simulate_command.hpp"
 #include "app/commands/supervised.hpp"
@@ -45,6 +47,12 @@ app::PluginAccess plugin_access(const std::string& plugin_dir) {
   return access;
 }
 
+/// A command whose exit status is its answer.
+template <typename Options>
+auto in_child(int (*run)(const Options& options, std::ostream& out, std::ostream& err)) {
+  return [run](const Options& options) { return app::supervised([&] { return run(options, std::cout, std::cerr); }); };
+}
+
 constexpr const char* k_exit_codes =
     "Exit status: 0 done; 1 bad input (configuration, plugin files, manifests); all errors are reported at once;\n"
     "2 wrong usage (of run: 1, as of kube-scheduler); 3 pods stay pending (simulate --fail-on-pending).";
@@ -67,22 +75,22 @@ int main(int argc, char** argv) {
   simulate_cli->footer(k_exit_codes);
   simulate_cli->callback([&] {
     app::take_changes(*simulate_cli, simulate);
-    status = app::supervised([&] { return app::run_simulate(simulate, std::cout, std::cerr); });
+    status = in_child(app::run_simulate)(simulate);
   });
 
   app::ExplainOptions explain;
   auto* explain_cli =
       cli.add_subcommand("explain", "Say why a pod is pending, or where it is, and what would make it fit");
   app::add_explain_flags(*explain_cli, explain);
-  explain_cli->callback(
-      [&] { status = app::supervised([&] { return app::run_explain(explain, std::cout, std::cerr); }); });
+  explain_cli->callback([&] { status = in_child(app::run_explain)(explain); });
 
   app::UiOptions ui;
   auto* ui_cli = cli.add_subcommand("ui", "Serve a page that shows a cluster, its pending pods and why they are");
   app::add_ui_flags(*ui_cli, ui);
   ui_cli->callback([&] { status = app::run_ui(ui, std::cout, std::cerr); });
-  app::add_record_commands(cli, status);
-  app::add_replay_command(cli, status);
+  app::add_record_commands(
+      cli, {in_child(app::run_record_info), in_child(app::run_record_cut), in_child(app::run_record_export)}, status);
+  app::add_replay_command(cli, in_child(app::run_replay), status);
 
   app::RunOptions run;
   auto* run_cli = cli.add_subcommand("run", "Schedule a live cluster; takes kube-scheduler's command line");
@@ -102,8 +110,7 @@ int main(int argc, char** argv) {
   auth_check_cli->add_option("--master", auth.master, "URL of the API server, instead of the kubeconfig's");
   auth_check_cli->add_option("--plugin-dir", auth.plugin_dir, "Directory of plugin files");
   auth_check_cli->footer("Exit status: 0 nothing is missing; 1 something is, or it could not be asked; 2 wrong usage.");
-  auth_check_cli->callback(
-      [&] { status = app::supervised([&] { return app::run_auth_check(auth, std::cout, std::cerr); }); });
+  auth_check_cli->callback([&] { status = in_child(app::run_auth_check)(auth); });
 
   std::vector<std::string> config_files;
   std::string config_plugin_dir;

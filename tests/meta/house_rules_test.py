@@ -23,7 +23,7 @@ SOUND = {
     "core/config/read/load.hpp": SPDX, "core/decode/json.hpp": SPDX, "core/framework/points.hpp": SPDX + '#include "berth/plugin.h"\n',
     "core/model/pod.hpp": SPDX + "/// A pod.\n", "core/cache/snapshot.hpp": SPDX + "/// Nodes.\n", "core/cache/cluster_cache.hpp": SPDX,
     "core/cycle/cycle.cpp": SPDX + '#include "cache/cluster_cache.hpp"\n',
-    "core/app/cli/flags.cpp": SPDX + '#include "app/commands/run_command.hpp"\n',
+    "core/app/cli/options.hpp": SPDX,
     "core/app/commands/run_command.hpp": SPDX + '#include "app/cli/options.hpp"\n',
     "core/model/shared.hpp": SPDX + "/// A count.\n///\n/// Threads: any.\nstruct Shared {\n  Mutex mutex_;\n  int n_ GUARDED_BY(mutex_);  // of pods\n};\n",
     "core/app/main.cpp": SPDX + '#include "loader/plugin_loader.hpp"\n',
@@ -41,7 +41,7 @@ SOUND = {
 }
 FOLDERS = {p.split("/")[1] for p in SOUND if p.startswith("core/")}
 SOUND["core/README.md"] = "# Map\n" + "".join(f"| `{f}` | things | {includes.shown(f, FOLDERS)} |\n" for f in sorted(FOLDERS))
-SOUND["core/README.md"] += "| `app/cli` | flags | commands |\n| `app/commands` | commands | cli |\n"
+SOUND["core/README.md"] += "| `app/cli` | flags | |\n| `app/commands` | commands | cli |\n"
 
 # Three lines of prose and one of code: with five more of code it is a third.
 CONTRACT = SPDX + "/// A pod.\n///\n/// Threads: any.\nstruct Pod {\n"
@@ -102,8 +102,8 @@ BROKEN = [
     ("include_table", "loader/plugin_loader.hpp", SPDX + '#include "queue/queue.hpp"\n'),
     ("include_table", "core/novel/thing.cpp", SPDX),
     ("include_table", "core/app/novel/thing.cpp", SPDX),
-    ("include_table", "core/app/cli/flags.cpp", SPDX + '#include "app/live/host.hpp"\n'),
-    ("include_table", "core/app/cli/flags.cpp", SPDX + '#include "../commands/run_command.hpp"\n'),
+    ("include_table", "core/app/cli/options.hpp", SPDX + '#include "app/commands/run_command.hpp"\n'),
+    ("include_table", "core/app/cli/options.hpp", SPDX + '#include "../commands/run_command.hpp"\n'),
     ("map_of_the_core", "core/README.md", SOUND["core/README.md"] + "| `app/live` | things | plugins |\n"),
     ("map_of_the_core", "core/README.md", {
         "core/app/live/host.hpp": SPDX, "core/README.md": SOUND["core/README.md"] + "| `app/live` | things | commands |\n"}),

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "app/cli/look_options.hpp"
 
 namespace CLI {
 class App;
 }
 
 namespace berth::app {
-
-struct ExplainOptions;
-struct UiOptions;
 
 /// The flags of `berth explain`.
 void add_explain_flags(CLI::App& app, ExplainOptions& options);

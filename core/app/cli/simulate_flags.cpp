@@ -32,6 +32,20 @@ void add_change(CLI::App& app, const char* name, const char* value, const char* 
 
 }  // namespace
 
+std::string WhatIfChange::option() const {
+  switch (kind) {
+    case Kind::add_nodes:
+      return "--add-nodes " + value + " --like " + like;
+    case Kind::drain:
+      return "--drain " + value;
+    case Kind::remove_pods:
+      return "--remove-pods " + value;
+    case Kind::scale:
+      return "--scale " + value;
+  }
+  return {};
+}
+
 void add_simulate_flags(CLI::App& app, SimulateOptions& options) {
   app.add_option("--cluster", options.cluster, "Files, directories, or - for standard input")->required();
   app.add_option("--config", options.config, "KubeSchedulerConfiguration and BerthConfiguration");

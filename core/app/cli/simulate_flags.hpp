@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <string>
-
-#include "app/commands/simulate_command.hpp"
+#include "app/cli/simulate_options.hpp"
 
 namespace CLI {
 class App;

@@ -5,6 +5,7 @@
 
 #include <iostream>
 
+#include "app/simulate/cluster_view.hpp"
 #include "report/explain_report.hpp"
 #include "report/report_json.hpp"
 #include "report/text_table.hpp"

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <iosfwd>
-#include <string>
+
+#include "app/cli/record_options.hpp"
 
 namespace berth::app {
-
-struct RecordOptions {
-  std::string path;      // a segment, or a directory of them
-  std::string from, to;  // RFC 3339, or empty
-  std::string output;    // cut: the file to write
-  std::string kinds;     // export: names with commas between them; empty: all
-  bool json = false;     // info
-};
 
 /// `berth record info|cut|export`. Each returns the exit status: 0 done, also where a part of the recording could not
 /// be read, which is said; 1 there is no recording, none of that time, or the cut cannot be written; 2 usage.

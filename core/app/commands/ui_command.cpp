@@ -9,6 +9,7 @@
 
 #include "app/live/stop_signals.hpp"
 #include "app/pages/page_gate.hpp"
+#include "app/simulate/cluster_view.hpp"
 #include "base/guarded.hpp"
 #include "report/html_report.hpp"
 #include "serving/https_server.hpp"

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "app/cli/look_options.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "net/endpoint.hpp"
@@ -14,19 +15,6 @@ namespace berth::app {
 Result<std::shared_ptr<net::Endpoint>> connect(const std::string& kubeconfig, const std::string& master,
                                                const Clock& clock);
 
-/// A cluster as its user names it.
-struct ClusterAddress {
-  std::string
-      kubeconfig;       // empty: the file of $KUBECONFIG, else ~/.kube/config, else the cluster around us, as kubectl
-  std::string context;  // empty: the kubeconfig's current one
-  std::string server;   // instead of the kubeconfig's; may be empty
-};
-/// The serving port of a scheduler.
-struct SchedulerAddress {
-  std::string url;                  // "https://127.0.0.1:10259"
-  std::string authority;            // file of the certificates that signed the port's; empty: those of the kubeconfig
-  bool skips_verification = false;  // of that certificate
-};
 /// The API server of that cluster as that user, or all that is wrong, a line each. The clock outlives it.
 Result<std::shared_ptr<net::Endpoint>> connect(const ClusterAddress& cluster, const Clock& clock);
 /// The scheduler's port as the same user. Only HTTPS: what a user is known by is sent there.

@@ -11,31 +11,6 @@
 
 namespace berth::app {
 
-Status ViewOptions::check() const {
-  const bool names_live = !live.kubeconfig.empty() || !live.context.empty() || !live.server.empty();
-  if (!record.empty() && !cluster.empty())
-    return Error{"--cluster is about manifests, --record about what was recorded: leave one of them out"};
-  if (!record.empty() && (names_live || !scheduler.url.empty()))
-    return Error{
-        "--record is about what was recorded, --kubeconfig, --context, --server and --scheduler about a live "
-        "cluster: "
-        "leave one of them out"};
-  if (record.empty() && (!moment.at.empty() || moment.attempt))
-    return Error{"--at and --attempt are moments of a recording: name it with --record FILE"};
-  if (!is_live() && (names_live || !scheduler.url.empty()))
-    return Error{
-        "--cluster is about manifests, --kubeconfig, --context, --server and --scheduler about a live cluster: "
-        "leave one "
-        "of them out"};
-  if (scheduler.url.empty() && (!scheduler.authority.empty() || scheduler.skips_verification))
-    return Error{"--scheduler-ca and --scheduler-insecure are for --scheduler URL: add it, or leave them out"};
-  if (!scheduler.authority.empty() && scheduler.skips_verification)
-    return Error{"--scheduler-ca verifies what --scheduler-insecure does not: leave one of them out"};
-  if (std::count(cluster.begin(), cluster.end(), "-") > 1)
-    return Error{"standard input can be read once: write one --cluster -"};
-  return Unit{};
-}
-
 ClusterView::ClusterView(ViewOptions options, std::ostream& err) : options_(std::move(options)), err_(err) {}
 ClusterView::~ClusterView() = default;
 

@@ -6,29 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/look_options.hpp"
 #include "app/live/api_connection.hpp"
 #include "app/live/cluster_copy.hpp"
 #include "app/live/scheduler_pages.hpp"
-#include "app/recording/recorded_moment.hpp"
 #include "app/simulate/policy_run.hpp"
 
 namespace berth::app {
-
-/// Where a cluster is that a command looks at, and whose policies it is asked about.
-struct ViewOptions {
-  std::vector<std::string> cluster;  // files, directories, "-": then it is simulated; empty: `record` or a live one
-  std::string record;                // a recording: then it is looked at as it was
-  MomentWanted moment{};             // of `record`
-  ClusterAddress live;
-  SchedulerAddress scheduler;  // with a live one; without a URL none is asked
-  std::string config;          // empty: that of the scheduler, or the defaults
-  std::string plugin_dir;
-  std::int64_t limit_seconds = 60;  // for a live cluster to be known
-
-  bool is_live() const noexcept { return cluster.empty() && record.empty(); }
-  /// Fails when some of it cannot be had together.
-  Status check() const;
-};
 
 /// A cluster that a command looks at, once or again and again: manifests are read and simulated each time; a live cluster is
 /// read once and then watched, and policies are asked here, on a copy; a recording is read up to a moment, and policies are asked

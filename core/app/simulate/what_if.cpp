@@ -92,20 +92,6 @@ void sort_for_deletion(std::vector<model::PodPtr>& pods, bool is_stateful) {
 
 }  // namespace
 
-std::string WhatIfChange::option() const {
-  switch (kind) {
-    case Kind::add_nodes:
-      return "--add-nodes " + value + " --like " + like;
-    case Kind::drain:
-      return "--drain " + value;
-    case Kind::remove_pods:
-      return "--remove-pods " + value;
-    case Kind::scale:
-      return "--scale " + value;
-  }
-  return {};
-}
-
 Result<report::ChangeLine> WhatIf::apply(const WhatIfChange& change) {
   report::ChangeLine line;
   line.option = change.option();

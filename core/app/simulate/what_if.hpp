@@ -7,21 +7,13 @@
 #include <unordered_set>
 #include <vector>
 
+#include "app/cli/simulate_options.hpp"
 #include "base/result.hpp"
 #include "base/symbols.hpp"
 #include "cluster/embedded/manifest_reader.hpp"
 #include "report/what_if/change_report.hpp"
 
 namespace berth::app {
-
-/// A change of the cluster that an operator thinks of, as the command line says it.
-struct WhatIfChange {
-  enum class Kind : std::uint8_t { add_nodes, drain, remove_pods, scale };
-  Kind kind = Kind::add_nodes;
-  std::string value;  // add_nodes: how many; drain: the node; remove_pods: NAMESPACE:SELECTOR; scale: NS/KIND/NAME=N
-  std::string like = {};  // add_nodes: the node that they are like
-  std::string option() const;
-};
 
 /// Changes manifests before they are simulated: each change sees what those before it did.
 ///
