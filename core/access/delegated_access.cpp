@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "base/guarded.hpp"
-#include "base/lower_case.hpp"
 #include "base/url_text.hpp"
+#include "base/utf8.hpp"
 #include "cluster/kube/read/api_question.hpp"
 #include "observe/log.hpp"
 #include "serving/peer_identity.hpp"

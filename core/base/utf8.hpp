@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cctype>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -37,6 +38,13 @@ constexpr unsigned display_control_code(std::string_view text, std::size_t lengt
   unsigned code = static_cast<unsigned char>(text[0]) & (length == 2 ? 0x1fU : 0x0fU);
   for (std::size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3fU);
   return code;
+}
+
+/// ASCII letters in lower case; other bytes as they are.
+inline std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
 }
 
 /// Of a text from outside (a server, an extender, an exec plugin) that reaches a log, a message or a pod's status.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/guarded.hpp"
-#include "observe/exponential_bounds.hpp"
+#include "observe/metric_page.hpp"
 
 namespace berth::metrics {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "observe/exponential_bounds.hpp"
+#include "observe/metric_page.hpp"
 
 namespace berth::metrics {
 namespace {

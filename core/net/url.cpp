@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/base64.hpp"
-#include "base/lower_case.hpp"
+#include "base/utf8.hpp"
 #include "base/url_text.hpp"
 
 namespace berth::net {

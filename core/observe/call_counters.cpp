@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/guarded.hpp"
-#include "observe/exponential_bounds.hpp"
+#include "observe/metric_page.hpp"
 
 namespace berth::observe {
 namespace {

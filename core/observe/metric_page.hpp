@@ -28,6 +28,18 @@ struct HistogramSample {
   double sum = 0;
 };
 
+/// The upper bounds of a histogram's buckets: `first`, and each next one `factor` times the one before it, multiplied one
+/// after another as Prometheus' ExponentialBuckets does.
+template <std::size_t Count>
+constexpr std::array<double, Count> exponential_bounds(double first, double factor) {
+  std::array<double, Count> out{};
+  for (double& bound : out) {
+    bound = first;
+    first *= factor;
+  }
+  return out;
+}
+
 /// Observations by upper bound, for histograms whose labels are only known as they come. Threads: the owner's.
 template <std::size_t Bounds>
 struct BucketCounts {

@@ -7,7 +7,7 @@
 #include <boost/beast/http/error.hpp>
 #include <optional>
 
-#include "base/lower_case.hpp"
+#include "base/utf8.hpp"
 #include "base/url_text.hpp"
 
 namespace berth::serving {

@@ -8,7 +8,7 @@
 #include <array>
 #include <boost/asio/buffer.hpp>
 
-#include "base/lower_case.hpp"
+#include "base/utf8.hpp"
 #include "observe/log.hpp"
 #include "serving/openssl_handles.hpp"
 

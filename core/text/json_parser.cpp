@@ -6,7 +6,6 @@
 
 #include "base/utf8.hpp"
 #include "text/builder.hpp"
-#include "text/go_json.hpp"
 #include "text/parse.hpp"
 
 namespace berth::text {

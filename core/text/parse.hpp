@@ -18,6 +18,11 @@ std::vector<Document> parse_yaml(std::string_view text, std::string file, Diagno
 /// Parses one JSON value (simdjson). Positions are exact. On malformed text adds a problem and returns nothing.
 std::vector<Document> parse_json(std::string_view text, std::string file, Diagnostics& diagnostics);
 
+/// Parses one JSON value that a server sent, as Go's decoder takes it: bytes that are no UTF-8, and halves of surrogate
+/// pairs, read as U+FFFD. What is nested deeper than k_max_depth reads as null and is a problem: the rest is returned.
+/// Anything else that is malformed is a problem, and nothing is returned.
+std::vector<Document> parse_go_json(std::string_view text, std::string file, Diagnostics& diagnostics);
+
 /// JSON when the first non-space character is '{' or '[', YAML otherwise.
 std::vector<Document> parse(std::string_view text, std::string file, Diagnostics& diagnostics);
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "base/lower_case.hpp"
+#include "base/utf8.hpp"
 
 namespace berth::config {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cctype>
 
-#include "base/lower_case.hpp"
+#include "base/utf8.hpp"
 #include "text/parse.hpp"
 
 namespace berth::config {

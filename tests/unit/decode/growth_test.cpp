@@ -12,7 +12,6 @@
 #include "decode/wire_schema.hpp"
 #include "model/event_diff.hpp"
 #include "support/protobuf_writer.hpp"
-#include "text/go_json.hpp"
 #include "text/parse.hpp"
 #include "text/protobuf.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "text/go_json.hpp"
 #include "text/parse.hpp"
 
 namespace berth::text {

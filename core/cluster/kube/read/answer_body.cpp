@@ -3,7 +3,7 @@
 
 #include "cluster/kube/read/list_splitter.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
-#include "text/go_json.hpp"
+#include "text/parse.hpp"
 
 namespace berth::cluster::kube {
 namespace {

@@ -10,7 +10,7 @@
 #include "net/http_session.hpp"
 #include "net/url.hpp"
 #include "observe/log.hpp"
-#include "text/go_json.hpp"
+#include "text/parse.hpp"
 
 namespace berth::cluster::kube {
 namespace {

@@ -13,7 +13,6 @@
 #include "cluster/kube/read/silence_limit.hpp"
 #include "net/http_session.hpp"
 #include "observe/log.hpp"
-#include "text/go_json.hpp"
 #include "text/parse.hpp"
 
 namespace berth::cluster::kube {
