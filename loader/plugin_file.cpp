@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/read_file.hpp"
 #include "loader/elf/elf_policy.hpp"
 
 namespace berth::loader {
@@ -70,21 +71,12 @@ bool on_read_only_mount(const fs::path& path) {
   return ::statvfs(path.c_str(), &info) == 0 && (info.f_flag & ST_RDONLY) != 0;
 }
 
-/// Whether others cannot write to one element of the path. A sticky directory is no exception: a user who may write there
-/// may put a plugin there, or the file that stops the start.
+/// Of one element of the path. A sticky directory is no exception: a user who may write there may put a plugin there, or
+/// the file that stops the start.
 Status is_safe(const fs::path& path, const struct stat& info, bool strict) {
-  std::string why;
-  if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
-    why = fmt::format("owned by uid {}, wanted 0 or {}", info.st_uid, ::geteuid());
-  }
-  const bool others_write = (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
   // The other side of a read-only mount may be writable, which cannot be seen from here.
-  if (others_write && (strict || !on_read_only_mount(path))) {
-    why += fmt::format("{}mode {:04o} lets {} write", why.empty() ? "" : "; ", info.st_mode & 07777u,
-                       (info.st_mode & S_IWOTH) != 0 ? "others" : "its group");
-  }
-  if (!why.empty()) return Error{fmt::format("{}: {}", path.string(), why)};
-  return Unit{};
+  const Status safe = only_owner_writes(info, strict || !on_read_only_mount(path));
+  return safe.ok() ? safe : Error{path.string() + ": " + safe.error().message};
 }
 
 /// Owner and mode of every directory from the root to the file's, then of the file.

@@ -58,4 +58,15 @@ Result<std::string> read_file(const std::string& path) {
   return text;
 }
 
+Status only_owner_writes(const struct stat& info, bool looks_at_mode) {
+  std::string why;
+  if (info.st_uid != 0 && info.st_uid != ::geteuid())
+    why = fmt::format("owned by uid {}, wanted 0 or {}", info.st_uid, ::geteuid());
+  if (looks_at_mode && (info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    why += fmt::format("{}mode {:04o} lets {} write", why.empty() ? "" : "; ", info.st_mode & 07777u,
+                       (info.st_mode & S_IWOTH) != 0 ? "others" : "its group");
+  if (!why.empty()) return Error{std::move(why)};
+  return Unit{};
+}
+
 }  // namespace berth

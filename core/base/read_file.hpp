@@ -5,6 +5,8 @@
 
 #include "base/result.hpp"
 
+struct stat;
+
 namespace berth {
 
 struct FileLimits {
@@ -18,5 +20,9 @@ Result<std::string> read_file_bytes(const std::string& path, const FileLimits& l
 
 /// A file that has to have something in it, as it is; the error names it.
 Result<std::string> read_file(const std::string& path);
+
+/// Fails where others than root and this process' user own a file or directory, or may write to it; a sticky directory is no
+/// exception. looks_at_mode: false where no mode can let anyone write.
+Status only_owner_writes(const struct stat& info, bool looks_at_mode = true);
 
 }  // namespace berth

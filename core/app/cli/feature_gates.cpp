@@ -125,13 +125,11 @@ config::Features FeatureGates::features() const {
   return out;
 }
 
-std::vector<observe::MetricSample> FeatureGates::samples() const {
-  std::vector<observe::MetricSample> out;
+std::vector<FeatureGates::State> FeatureGates::states() const {
+  std::vector<State> out;
   for (const Gate& gate : of_a_scheduler()) {
     const Stage stage = gate_stage(gate.name, minor_).stage;
-    if (stage == Stage::none) continue;
-    out.push_back(
-        {{{"name", std::string(gate.name)}, {"stage", std::string(stage_name(stage))}}, behaves_as(gate) ? 1.0 : 0.0});
+    if (stage != Stage::none) out.push_back({gate.name, stage_name(stage), behaves_as(gate)});
   }
   return out;
 }

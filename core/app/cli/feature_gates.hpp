@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "config/features.hpp"
-#include "observe/metric_page.hpp"
 #include "text/diagnostics.hpp"
 
 namespace berth::app {
@@ -31,8 +30,12 @@ class FeatureGates {
   bool enabled(std::string_view name) const;
   /// What of it the scheduler itself listens to.
   config::Features features() const;
-  /// kubernetes_feature_enabled: as what berth behaves, gate by gate.
-  std::vector<observe::MetricSample> samples() const;
+  struct State {
+    std::string_view name, stage;  // "PodLevelResources", "ALPHA"
+    bool is_on = false;
+  };
+  /// As what berth behaves, gate by gate, without those that the emulated version does not have.
+  std::vector<State> states() const;
 
  private:
   struct Gate;

@@ -121,8 +121,12 @@ void LiveServer::show_counts(LivePagesParts& pages, metrics::RestMetrics& reques
   access::DelegatedAccess* const gate = access_.get();
   std::vector<std::pair<std::string, std::shared_ptr<serving::ServingCounts>>> servers = {{"https", counts_},
                                                                                           {"health", health_counts_}};
+  std::vector<observe::MetricSample> features;
+  for (const FeatureGates::State& gate_now : pages.gates.states())
+    features.push_back({{{"name", std::string(gate_now.name)}, {"stage", std::string(gate_now.stage)}},
+                        gate_now.is_on ? 1.0 : 0.0});
   pages.add_metrics = [gate, &requests, servers = std::move(servers),
-                       features = pages.gates.samples()](observe::MetricPage& page) {
+                       features = std::move(features)](observe::MetricPage& page) {
     gate->add_metrics(page);
     gate->add_cache_metrics(page);
     requests.add_to(page);

@@ -2,7 +2,6 @@
 #include "app/recording/recorder_directory.hpp"
 
 #include <fcntl.h>
-#include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,7 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/result.hpp"
+#include "base/read_file.hpp"
 #include "observe/log.hpp"
 
 namespace berth::app {
@@ -36,12 +35,9 @@ Status is_safe(const std::string& directory) {
   const int error = errno;
   if (opened >= 0) ::close(opened);
   if (!is_seen) return Error{std::strerror(error)};
-  if (info.st_uid != 0 && info.st_uid != ::geteuid())
-    return Error{fmt::format("owned by uid {}, wanted 0 or {}", info.st_uid, ::geteuid())};
-  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return Error{fmt::format("mode {:04o} lets {} write: chmod go-w, or name a directory below it, which is made",
-                             info.st_mode & 07777u, (info.st_mode & S_IWOTH) != 0 ? "others" : "its group")};
-  return Unit{};
+  const Status safe = only_owner_writes(info);
+  if (safe.ok()) return safe;
+  return Error{safe.error().message + ": chown or chmod go-w it, or name a directory below it, which is made"};
 }
 
 }  // namespace

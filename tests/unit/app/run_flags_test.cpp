@@ -395,13 +395,13 @@ TEST(RunFlags, AFeatureNeedsThoseItBuildsOn) {
 }
 
 TEST(RunFlags, FeaturesAreShownAsBerthBehaves) {
-  std::map<std::string, double> shown;
-  for (const observe::MetricSample& sample : FeatureGates().samples())
-    EXPECT_TRUE(shown.emplace(sample.labels.front().second, sample.value).second) << sample.labels.front().second;
-  EXPECT_EQ(shown.at("SchedulerAsyncAPICalls"), 0);
-  EXPECT_EQ(shown.at("SchedulerAsyncPreemption"), 1);
-  EXPECT_EQ(shown.at("GangScheduling"), 0);
-  EXPECT_EQ(shown.at("AllBeta"), 0);
+  std::map<std::string_view, bool> shown;
+  for (const FeatureGates::State& gate : FeatureGates().states())
+    EXPECT_TRUE(shown.emplace(gate.name, gate.is_on).second) << gate.name;
+  EXPECT_FALSE(shown.at("SchedulerAsyncAPICalls"));
+  EXPECT_TRUE(shown.at("SchedulerAsyncPreemption"));
+  EXPECT_FALSE(shown.at("GangScheduling"));
+  EXPECT_FALSE(shown.at("AllBeta"));
 }
 
 TEST(RunFlags, FeaturesAreThoseOfTheEmulatedVersion) {
@@ -418,9 +418,8 @@ TEST(RunFlags, FeaturesAreThoseOfTheEmulatedVersion) {
   EXPECT_TRUE(values.warnings.all()[0].message.starts_with(
       "--emulated-version: 1.33 is not emulated in everything: berth does as with DynamicResourceAllocation=true"))
       << values.warnings.all()[0].message;
-  std::map<std::string, std::string> stages;
-  for (const observe::MetricSample& sample : values.gates.samples())
-    stages[sample.labels[0].second] = sample.labels[1].second;
+  std::map<std::string_view, std::string_view> stages;
+  for (const FeatureGates::State& gate : values.gates.states()) stages[gate.name] = gate.stage;
   EXPECT_EQ(stages.count("NominatedNodeNameForExpectation"), 0U);
   EXPECT_EQ(stages.at("PodLevelResources"), "ALPHA");
 }
