@@ -53,7 +53,6 @@ class InternedLists {
     }
     at(id).assign(list.begin(), list.end());
     by_hash_[hash].push_back(id);
-    ++live_;
     bytes_ += bytes_of(at(id));
     return id;
   }
@@ -65,13 +64,9 @@ class InternedLists {
     return {list.data(), list.size()};
   }
 
-  /// Number of ids that retain_only() could look at; worth a sweep when it has doubled since the last one.
-  std::size_t live_count() const noexcept {
-    const Lock lock(mutex_);
-    return live_;
-  }
   /// What those lists take.
   std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+  /// All ids that there are, or were, are below it.
   std::size_t id_limit() const noexcept {
     const Lock lock(mutex_);
     return size_;
@@ -89,7 +84,6 @@ class InternedLists {
       bytes_ -= bytes_of(list);
       List().swap(list);
       free_.push_back(id);
-      --live_;
     }
   }
 
@@ -124,7 +118,6 @@ class InternedLists {
   boost::unordered_flat_map<std::size_t, std::vector<std::uint32_t>> by_hash_ GUARDED_BY(mutex_);
   std::vector<std::uint32_t> free_ GUARDED_BY(mutex_);
   std::size_t size_ GUARDED_BY(mutex_) = 0;
-  std::size_t live_ GUARDED_BY(mutex_) = 0;
   std::atomic<std::size_t> bytes_{0};
   std::unique_ptr<std::atomic<List*>[]> chunks_;  // of published lists
 };

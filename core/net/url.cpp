@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "base/base64.hpp"
-#include "base/utf8.hpp"
 #include "base/url_text.hpp"
+#include "base/utf8.hpp"
 
 namespace berth::net {
 namespace {

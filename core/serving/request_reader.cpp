@@ -7,8 +7,8 @@
 #include <boost/beast/http/error.hpp>
 #include <optional>
 
-#include "base/utf8.hpp"
 #include "base/url_text.hpp"
+#include "base/utf8.hpp"
 
 namespace berth::serving {
 namespace {

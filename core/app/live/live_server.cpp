@@ -123,8 +123,8 @@ void LiveServer::show_counts(LivePagesParts& pages, metrics::RestMetrics& reques
                                                                                           {"health", health_counts_}};
   std::vector<observe::MetricSample> features;
   for (const FeatureGates::State& gate_now : pages.gates.states())
-    features.push_back({{{"name", std::string(gate_now.name)}, {"stage", std::string(gate_now.stage)}},
-                        gate_now.is_on ? 1.0 : 0.0});
+    features.push_back(
+        {{{"name", std::string(gate_now.name)}, {"stage", std::string(gate_now.stage)}}, gate_now.is_on ? 1.0 : 0.0});
   pages.add_metrics = [gate, &requests, servers = std::move(servers),
                        features = std::move(features)](observe::MetricPage& page) {
     gate->add_metrics(page);

@@ -108,11 +108,6 @@ bool EmbeddedCluster::remove_object(std::string_view resource, std::string_view 
   return true;
 }
 
-void EmbeddedCluster::finish_deletions() {
-  for (const model::PodPtr& pod : pods())
-    if (pod->deleting) remove_pod(pod->ns, pod->name);
-}
-
 void EmbeddedCluster::finish_due_deletions() {
   std::vector<Store::Deletion> due;
   {

@@ -43,8 +43,7 @@ struct RecordedWrite {
 class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
  public:
   struct Options {
-    /// Evicted pods stay, with deletionTimestamp set, until finish_deletions(), or finish_due_deletions() after their
-    /// grace period.
+    /// Evicted pods stay, with deletionTimestamp set, until finish_due_deletions() after their grace period.
     bool graceful_deletes = false;
     /// Keeps writes() (binds, patches, evictions, events). Off for long benchmarks.
     bool record_writes = true;
@@ -69,9 +68,7 @@ class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
   bool remove_pod(std::string_view ns, std::string_view name);
   bool remove_node(std::string_view name);
   bool remove_object(std::string_view resource, std::string_view ns, std::string_view name);
-  /// Removes the pods that an eviction left terminating.
-  void finish_deletions();
-  /// Removes those whose grace period is over by the clock.
+  /// Removes the pods that an eviction left terminating and whose grace period is over by the clock.
   void finish_due_deletions();
   /// When the next of them is due, in Clock::monotonic_ns() time.
   std::optional<std::int64_t> next_deletion_ns() const;

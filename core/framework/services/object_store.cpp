@@ -35,11 +35,6 @@ std::vector<std::string> ObjectStore::fields_of(std::string_view resource) const
   return paths;
 }
 
-std::size_t ObjectStore::watch_count() const {
-  const ReadLock lock(mutex_);
-  return watches_.size();
-}
-
 const std::string& ObjectStore::resource_of(WatchId watch) const {
   const ReadLock lock(mutex_);
   return watches_.at(watch)->resource;

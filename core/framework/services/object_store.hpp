@@ -59,7 +59,6 @@ class ObjectStore {
   std::vector<std::string> resources() const;  // distinct, sorted
   /// Paths that watches of the resource ask for; some may stand there twice.
   std::vector<std::string> fields_of(std::string_view resource) const;
-  std::size_t watch_count() const;
   const std::string& resource_of(WatchId watch) const;
   /// Those that follow a resource.
   std::vector<WatchId> watches_of(std::string_view resource) const;

@@ -246,7 +246,8 @@ TEST_F(EmbeddedClusterTest, EvictsAtOnceOrGracefully) {
   slow.evict({"ns", "q", "u"}, done("again"));
   slow.deliver();
   EXPECT_EQ(sink.take(), (Lines{"+pod q@n", "synced", "evict: ok", "~pod q@n -> q@n!", "again: ok"}));
-  slow.finish_deletions();
+  clock.advance(std::chrono::hours(1));
+  slow.finish_due_deletions();
   slow.deliver();
   EXPECT_EQ(sink.take(), Lines{"-pod q@n!"});
 }
