@@ -39,13 +39,13 @@ PostFilterResult ask_plugins(CycleContext& context, const std::uint64_t* unsched
       if (out.nominate == BERTH_NOMINATE_SET) result.nominator = plugin;
     };
     Verdict said{code, plugin->index(), sentences(*plugin, note)};
+    if ((code == Code::success || rejects(code)) && out.nominate == BERTH_NOMINATE_SET &&
+        (out.node >= word_count * 64 || !bitmap::test(context.abi(*plugin)->nodes, out.node))) {
+      result.code = Code::error;
+      result.message = fmt::format("plugin {} nominated slot {}, which is no node", plugin->name(), out.node);
+      return result;
+    }
     if (code == Code::success || code == Code::unresolvable) {
-      if (out.nominate == BERTH_NOMINATE_SET &&
-          (out.node >= word_count * 64 || !bitmap::test(context.abi(*plugin)->nodes, out.node))) {
-        result.code = Code::error;
-        result.message = fmt::format("plugin {} nominated slot {}, which is no node", plugin->name(), out.node);
-        return result;
-      }
       result.code = code;
       result.message = said.message();
       take_answer();

@@ -163,6 +163,22 @@ TEST(SchedulingCycle, APostFilterPluginNominatesANodeAndNamesItsVictims) {
   EXPECT_EQ(f.symbols.text(rejection.nomination.node), "n2");
 }
 
+TEST(SchedulingCycle, APostFilterPluginThatRejectsThePodNominatesNodesOnlyToo) {
+  TwoNodes f;
+  f.only("n3");
+  f.plugin("Preempts").post_filter = [](berth_cycle_v1&, const berth_post_filter_in_v1&, berth_post_filter_out_v1& out,
+                                        berth_note_v1*) -> berth_code {
+    out.nominate = BERTH_NOMINATE_SET;
+    out.node = 1u << 20;
+    return BERTH_UNSCHEDULABLE;
+  };
+  f.start();
+  const Outcome outcome = f.attempt(f.pod("p"));
+  EXPECT_EQ(said(f, outcome),
+            "0/2 nodes are available: 2 node(s) were not n3. plugin Preempts nominated slot 1048576, which is no node");
+  EXPECT_EQ(std::get<Rejection>(outcome).nomination.mode, model::Nomination::Mode::keep);
+}
+
 TEST(SchedulingCycle, JudgesPodsOfOneClassOnce) {
   TwoNodes f;
   int judged = 0;
