@@ -279,7 +279,7 @@ LiveHost::LiveHost(const config::Configuration& configuration, std::shared_ptr<n
     : base_(std::move(base)),
       extenders_(std::move(extenders)),
       scheduler_(std::move(scheduler)),
-      handling_times_(scheduler_->views().registry),
+      handling_times_(scheduler_->decision_parts().framework.host().metrics),
       ingest_(intake()),
       shadow_(base_->options.shadow ? std::make_unique<Shadow>(ingest_, *scheduler_, configuration, base_->clock)
                                     : nullptr),
