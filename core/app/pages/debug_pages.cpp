@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cluster/kube/write/event_recorder.hpp"
+#include "report/text_table.hpp"
 #include "scheduler/wake_events.hpp"
 #include "text/json_object.hpp"
 
@@ -182,8 +183,10 @@ serving::HttpResponse pod_reply(const LiveViews& live, const serving::HttpReques
   if (const std::optional<std::string> page = pod_page(live, ns, name, ask.has("verbose")))
     return {200, *page + "\n", k_json};
   const model::PodPtr pod = live.reader.find_pod(ns, name);
-  if (pod == nullptr) return {404, fmt::format("there is no pod {}/{}\n", ns, name)};
-  if (pod->node_name == k_no_symbol) return {404, fmt::format("pod {}/{} is not berth's to schedule\n", ns, name)};
+  // The caller may have written anything.
+  const std::string key = report::terminal_text(fmt::format("{}/{}", ns, name));
+  if (pod == nullptr) return {404, fmt::format("there is no pod {}\n", key)};
+  if (pod->node_name == k_no_symbol) return {404, fmt::format("pod {} is not berth's to schedule\n", key)};
   JsonObject out;
   out.text("namespace", ns).text("name", name).text("place", "bound").text("node", live.symbols.text(pod->node_name));
   return {200, out.done() + "\n", k_json};
