@@ -283,7 +283,7 @@ def complete(machine, *line):
 
 def check_completion(machine):
     assert complete(machine, "berth", "si") == ["simulate"]
-    assert complete(machine, "berth", "plugin", "") == ["-h", "--help", "inspect"]
+    assert complete(machine, "berth", "plugin", "") == ["-h", "--help", "inspect", "new", "verify", "bench"]
     assert complete(machine, "berth", "simulate", "--exp") == ["--explain"]
     assert complete(machine, "berth", "simulate", "-o", "y") == ["yaml"]
     assert "--leader-elect-resource-name" in complete(machine, "berth", "run", "--leader")
