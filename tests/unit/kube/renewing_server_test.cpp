@@ -2,6 +2,8 @@
 // What a server, or who is in its place, may send on a TLS connection besides its answer.
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <functional>
@@ -43,6 +45,11 @@ class TlsServer {
 
  private:
   void serve() {
+    // OpenSSL writes to the socket without MSG_NOSIGNAL, and callers leave in the middle of an answer.
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
     for (;;) {
       boost::system::error_code error;
       asio::ip::tcp::socket socket = acceptor_.accept(error);
