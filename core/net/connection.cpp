@@ -155,7 +155,8 @@ asio::awaitable<Status> Connection::shake_hands(Stream& stream, RecordLimit& rec
     co_return unreachable(whom, "TLS", why);
   }
   records.watch(tls, [this, authority = whom.authority()] {
-    observe::warning("A server sends keys or wishes for handshakes without end, and is left", {{"server", authority}});
+    observe::warning("A server renews TLS keys or handshakes without end: its connection is closed",
+                     {{"server", authority}});
     socket().close();
   });
   co_return Unit{};

@@ -216,11 +216,7 @@ void CaseRunner::put(std::string_view kind, const text::Value& what, bool merge)
 }
 
 void CaseRunner::put_manifest(const std::string& manifest) {
-  decode::DecodeOptions options;
-  options.needs = app::field_needs(configuration_);
-  app::read_as_gated(configuration_, options);
-  app::keep_for_extenders(configuration_, options);
-  app::keep_for_plugins(simulation_->scheduler().views().framework, options);
+  decode::DecodeOptions options = app::decode_options(configuration_, simulation_->scheduler().views().framework);
   options.watched = simulation_->scheduler().views().objects.resources();
   options.defaulting = std::make_shared<decode::Defaulting>(simulation_->clock().wall_ns());
   const auto documents = text::parse_json(manifest, document_.file(), problems_);

@@ -253,10 +253,8 @@ class Player {
     }
   }
   void put(const std::string& manifest) {
-    decode::DecodeOptions options = watched_by(*simulation_);
-    options.needs = app::field_needs(configuration_);
-    app::read_as_gated(configuration_, options);
-    app::keep_for_plugins(simulation_->scheduler().views().framework, options);
+    decode::DecodeOptions options = app::decode_options(configuration_, simulation_->scheduler().views().framework);
+    options.watched = watched_by(*simulation_).watched;
     options.watched.emplace_back("resource.k8s.io/v1/resourceclaimtemplates");
     options.defaulting = std::make_shared<decode::Defaulting>(simulation_->clock().wall_ns());
     put_json(*simulation_, symbols_, options, manifest);

@@ -97,7 +97,7 @@ class LiveRun {
 
  private:
   int run_steps() {
-    end_with_a_word_when_there_is_no_room();
+    explain_ends_for_want_of_resources();
     StopSignals signals;
     if (!configure()) return 1;
     if (!options_.write_config_to.empty()) return write_config() ? 0 : 1;
@@ -370,7 +370,6 @@ bool LiveRun::make_host(net::IoThreads& io) {
   host.dry_run = options_.dry_run;
   host.shadow = options_.shadow;
   host.seed = seed_;
-  host.needs = field_needs(configuration_);
   host.leftover_age_ns = flags_.leftover_age_ns;
   host.on_call = requests_.listener();
   host.plugin_call_limit_ns = flags_.plugin_call_limit_ns;

@@ -92,17 +92,13 @@ Traces* g_traces = nullptr;  // of this process, as the child
   const bool answered = traces.answered.load() != 0;
   const bool explained = traces.explained.load() != 0;
   if (WIFSIGNALED(status)) {
-    const int number = WTERMSIG(status);
-    const char* const name = ::sigabbrev_np(number);
     // Without a plugin at work the sender of the signal knows why.
-    if (!answered && !explained && traces.running.bytes.load() != 0)
-      report_early_end(
-          traces, name != nullptr ? fmt::format("killed by SIG{}", name) : fmt::format("killed by signal {}", number));
-    end_by_signal(number);
+    if (!answered && !explained && traces.running.bytes.load() != 0) report_early_end(traces, how_it_ended(status));
+    end_by_signal(WTERMSIG(status));
   }
   const int ended_with = WEXITSTATUS(status);
   if (answered) ::_exit(ended_with != 0 ? ended_with : traces.status.load());
-  if (!explained) report_early_end(traces, fmt::format("the process was ended with status {}", ended_with));
+  if (!explained) report_early_end(traces, "the process was " + how_it_ended(status));
   ::_exit(1);
 }
 

@@ -63,7 +63,7 @@ std::string_view no_room_for(const std::exception_ptr& thrown) {
 
 }  // namespace
 
-void end_with_a_word_when_there_is_no_room() noexcept {
+void explain_ends_for_want_of_resources() noexcept {
   if (std::get_terminate() != end_or_crash) g_crash = std::set_terminate(end_or_crash);
 }
 

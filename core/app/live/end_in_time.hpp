@@ -19,7 +19,7 @@ void end_after(std::chrono::milliseconds limit, std::function<int()> status);
 
 /// From here on a process that the system has no thread or no memory for, where that ends it, says so and ends with status
 /// 1 instead of as one that crashed.
-void end_with_a_word_when_there_is_no_room() noexcept;
+void explain_ends_for_want_of_resources() noexcept;
 
 /// Ends the process when the reign has been over for `grace`, whatever its owner does about that meanwhile.
 void end_with(std::shared_ptr<const cluster::kube::Reign> reign, std::chrono::milliseconds grace,

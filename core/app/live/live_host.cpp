@@ -315,10 +315,7 @@ cluster::kube::KubeReaderOptions LiveHost::reading_options(const config::Configu
   const scheduler::SchedulerViews plugins = scheduler_->views();
   cluster::kube::KubeReaderOptions reader;
   reader.resources = plugins.objects.resources();
-  reader.decode.needs = base_->options.needs;
-  read_as_gated(configuration, reader.decode);
-  keep_for_extenders(configuration, reader.decode);
-  keep_for_plugins(plugins.framework, reader.decode);
+  reader.decode = decode_options(configuration, plugins.framework);
   reader.client = client_options(configuration.client_connection, base_->options, 3000);
   reader.client.accept_gzip = endpoint.takes_gzip();
   reader.reflector.accept = accepted_types(configuration.client_connection);

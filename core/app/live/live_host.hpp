@@ -39,7 +39,6 @@ struct LiveHostOptions {
   bool dry_run = false;  // decides, and writes nothing
   bool shadow = false;   // decides what another scheduler has decided, and writes nothing
   std::uint64_t seed = 1;
-  std::vector<model::FieldNeed> needs = {};
   std::optional<std::int64_t> leftover_age_ns = {};          // as SchedulerParts
   std::function<void(const net::CallReport&)> on_call = {};  // of every client
   std::shared_ptr<const cluster::kube::Reign> reign = {};    // without it nothing is written; null: always

@@ -56,4 +56,14 @@ std::vector<model::FieldNeed> field_needs(const config::Configuration& configura
   return needs;
 }
 
+decode::DecodeOptions decode_options(const config::Configuration& configuration,
+                                     const framework::Framework& framework) {
+  decode::DecodeOptions options;
+  options.needs = field_needs(configuration);
+  read_as_gated(configuration, options);
+  keep_for_extenders(configuration, options);
+  keep_for_plugins(framework, options);
+  return options;
+}
+
 }  // namespace berth::app

@@ -19,4 +19,7 @@ void keep_for_plugins(const framework::Framework& framework, decode::DecodeOptio
 /// What pods may not ask for in some profile of the configuration, because berth lacks the plugin that would honour it.
 std::vector<model::FieldNeed> field_needs(const config::Configuration& configuration);
 
+/// All of these: how objects are decoded for a scheduler of this configuration. Which objects are watched is the caller's.
+decode::DecodeOptions decode_options(const config::Configuration& configuration, const framework::Framework& framework);
+
 }  // namespace berth::app

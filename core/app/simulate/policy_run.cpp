@@ -50,14 +50,6 @@ std::size_t bytes_of(const report::Decision& decision) {
          decision.victims.size() * k_victim_bytes + decision.claims.size();
 }
 
-/// Placed pods, nodes and the rest, in the order in which an API server's lists would be complete: pods last.
-template <typename Put>
-void in_order(const cluster::Manifests& manifests, Put&& put) {
-  for (const bool pods : {false, true})
-    for (const decode::Decoded& object : manifests.objects)
-      if (std::holds_alternative<model::PodPtr>(object) == pods) put(object);
-}
-
 std::vector<model::PodPtr> all_pods(const cluster::Manifests& manifests) {
   std::vector<model::PodPtr> pods;
   for (const decode::Decoded& object : manifests.objects)
@@ -253,18 +245,13 @@ bool PolicyRun::read_cluster() {
   if (pass_) {
     pass_->load(manifests_);
   } else {
-    in_order(manifests_, [&](const decode::Decoded& object) { simulation_->cluster().put(object); });
+    cluster::in_list_order(manifests_, [&](const decode::Decoded& object) { simulation_->cluster().put(object); });
   }
   return true;
 }
 
 decode::DecodeOptions PolicyRun::decode_options() {
-  decode::DecodeOptions decode;
-  decode.needs = field_needs(configuration_);
-  read_as_gated(configuration_, decode);
-  keep_for_extenders(configuration_, decode);
-  keep_for_plugins(scheduler().views().framework, decode);
-  return decode;
+  return app::decode_options(configuration_, scheduler().views().framework);
 }
 
 std::vector<std::string> PolicyRun::resources() { return scheduler().views().objects.resources(); }

@@ -101,9 +101,7 @@ Status PluginUnderTest::configure(const TestedPlugins& tested, const Options& op
 std::vector<model::PodPtr> PluginUnderTest::put(const std::string& manifests) {
   std::istringstream text(manifests);
   cluster::ManifestOptions options;
-  options.decode.needs = field_needs(configuration_);
-  read_as_gated(configuration_, options.decode);
-  keep_for_plugins(scheduler().views().framework, options.decode);
+  options.decode = decode_options(configuration_, scheduler().views().framework);
   options.decode.watched = scheduler().views().objects.resources();
   options.decode.watched.emplace_back(cluster::k_claim_templates);
   options.now_ns = k_start_wall_ns;
@@ -112,14 +110,11 @@ std::vector<model::PodPtr> PluginUnderTest::put(const std::string& manifests) {
   const cluster::Manifests read = cluster::read_manifests({"-"}, symbols_, options, diagnostics);
   BERTH_CHECK(diagnostics.empty(), "the clusters of the checks can be read");
   std::vector<model::PodPtr> waiting;
-  for (const bool pods : {false, true}) {
-    for (const decode::Decoded& object : read.objects) {
-      const auto* const pod = std::get_if<model::PodPtr>(&object);
-      if ((pod != nullptr) != pods) continue;
-      simulation_->cluster().put(object);
-      if (pod != nullptr && (*pod)->node_name == k_no_symbol) waiting.push_back(*pod);
-    }
-  }
+  cluster::in_list_order(read, [&](const decode::Decoded& object) {
+    simulation_->cluster().put(object);
+    const auto* const pod = std::get_if<model::PodPtr>(&object);
+    if (pod != nullptr && (*pod)->node_name == k_no_symbol) waiting.push_back(*pod);
+  });
   return waiting;
 }
 

@@ -18,6 +18,7 @@
 #include <iostream>
 #include <string_view>
 
+#include "base/process/explained_end.hpp"
 #include "observe/exit_report.hpp"
 
 namespace berth::app {
@@ -82,15 +83,6 @@ std::string last_lines(std::string_view said) {
   }
   if (lines.size() > k_said_lines_max) lines.erase(lines.begin(), lines.end() - k_said_lines_max);
   return fmt::format("{}", fmt::join(lines, " / "));
-}
-
-std::string end_of(int status) {
-  if (WIFSIGNALED(status)) {
-    const char* const name = ::sigabbrev_np(WTERMSIG(status));
-    return name != nullptr ? fmt::format("was killed by SIG{}", name)
-                           : fmt::format("was killed by signal {}", WTERMSIG(status));
-  }
-  return fmt::format("was ended with status {}", WEXITSTATUS(status));
 }
 
 void confine_child(const TrialLimits& limits) {
@@ -221,7 +213,7 @@ TrialResult run_trial(const std::function<void(Findings& findings)>& work, const
             ? std::string()
             : std::string(running->text, std::min<std::size_t>(running->bytes.load(), sizeof running->text));
     const std::string how =
-        is_late ? fmt::format("did not end within {} s", limits.time.count() / 1000) : end_of(status);
+        is_late ? fmt::format("did not end within {} s", limits.time.count() / 1000) : "was " + how_it_ended(status);
     result.wrong.push_back(fmt::format("the process {}{}{}", how, who.empty() ? "" : " while code ran of " + who,
                                        said.empty() ? "" : ": " + last_lines(said)));
   }

@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 namespace berth {
 
@@ -11,5 +12,8 @@ void explain_ends_in(std::atomic<std::uint32_t>* flag) noexcept;
 
 /// Called by code that ends the process and has said why. Async-signal-safe.
 void end_is_explained() noexcept;
+
+/// Of a status from waitpid(): "killed by SIGSEGV", "ended with status 3".
+std::string how_it_ended(int status);
 
 }  // namespace berth

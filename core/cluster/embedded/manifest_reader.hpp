@@ -25,6 +25,14 @@ struct Manifests {
   std::size_t objects_of_last_file = 0;  // so many of `objects`, at their end
 };
 
+/// put(object) of each, in the order in which an API server's lists would be complete: pods last.
+template <typename Put>
+void in_list_order(const Manifests& manifests, Put&& put) {
+  for (const bool pods : {false, true})
+    for (const decode::Decoded& object : manifests.objects)
+      if (std::holds_alternative<model::PodPtr>(object) == pods) put(object);
+}
+
 struct ManifestOptions {
   /// Defaulting, unknown kinds and priority classes are the reader's business; the rest is the caller's.
   decode::DecodeOptions decode = {};
