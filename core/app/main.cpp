@@ -10,6 +10,7 @@
 #include "app/commands/auth_command.hpp"
 #include "app/commands/config_command.hpp"
 #include "app/commands/explain_command.hpp"
+#include "app/commands/plugin/bench_command.hpp"
 #include "app/commands/plugin/new_plugin_command.hpp"
 #include "app/commands/plugin/plugin_command.hpp"
 #include "app/commands/plugin/verify_command.hpp"

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "app/verify/awkward_clusters.hpp"
+#include "app/verify/plugin_cost.hpp"
 #include "text/diagnostics.hpp"
 #include "text/parse.hpp"
 
@@ -94,12 +95,9 @@ std::string_view wrong_value(const text::Value& property) {
 void refuses_nonsense(const TestedPlugins& tested, Findings& findings) {
   std::vector<std::string> nonsense = {"{noSuchField: 1}"};
   {
-    const auto made = PluginUnderTest::make(tested, {});
-    if (!made.ok()) {
-      findings.wrong(made.error().message);
-      return;
-    }
-    const auto found = (*made)->plugins().plugins.find(tested.notes.front().plugin);
+    const auto made = make(tested, findings);
+    if (made == nullptr) return;
+    const auto found = made->plugins().plugins.find(tested.notes.front().plugin);
     const char* const schema = found ? found->plugin->args_schema : nullptr;
     if (schema == nullptr) {
       findings.note("it has no args_schema: what its args mean is not looked at");
@@ -113,6 +111,11 @@ void refuses_nonsense(const TestedPlugins& tested, Findings& findings) {
            properties->members().first(std::min(properties->members().size(), k_properties_max)))
         if (const std::string_view value = wrong_value(member.value); !value.empty())
           nonsense.push_back(fmt::format("{{{}: {}}}", member.key, value));
+  }
+  // A refusal says something only where the same without nonsense is none.
+  if (!PluginUnderTest::make(tested, {.args = "{}"}).ok()) {
+    findings.note("it cannot do without args: what it refuses is not looked at");
+    return;
   }
   for (const std::string& args : nonsense)
     if (PluginUnderTest::make(tested, {.args = args}).ok())
@@ -190,7 +193,7 @@ void answers_the_same(const TestedPlugins& tested, Findings& findings) {
     compare(answers[time], explained(*made, pods, tested), "asked again", findings);
     decisions[time] = report::decisions_json(made->decide());
   }
-  compare(answers[0], answers[1], "in another process life", findings);
+  compare(answers[0], answers[1], "by a new instance", findings);
   if (decisions[0] != decisions[1]) findings.wrong("the same cluster was decided about in two ways");
 }
 
@@ -250,9 +253,6 @@ void bindings_end(const TestedPlugins& tested, Findings& findings) {
   findings.note(fmt::format("{} pods", placed));
 }
 
-/// Whether there is a profile without the plugins: not where they are its only binder, or order its queue.
-bool can_do_without(const TestedPlugins& tested) { return PluginUnderTest::make(tested, {.with_plugins = false}).ok(); }
-
 /// What so many attempts leave behind, per attempt.
 std::optional<std::int64_t> growth_bytes(const TestedPlugins& tested, bool with_plugins, Findings& findings) {
   const auto made = make(tested, findings, {.reuse = Reuse::off, .with_plugins = with_plugins});
@@ -271,7 +271,7 @@ std::optional<std::int64_t> growth_bytes(const TestedPlugins& tested, bool with_
 }
 
 void keeps_no_memory(const TestedPlugins& tested, Findings& findings) {
-  const auto without = can_do_without(tested) ? growth_bytes(tested, false, findings) : 0;
+  const auto without = has_profile_without(tested) ? growth_bytes(tested, false, findings) : 0;
   const auto with = growth_bytes(tested, true, findings);
   if (!with || !without) return;
   const std::int64_t growth = std::max<std::int64_t>(*with - *without, 0);
@@ -287,54 +287,14 @@ void is_quick(const TestedPlugins& tested, Findings& findings) {
     findings.wrong(cost.error().message);
     return;
   }
-  const double node_ns =
-      std::max(cost->decision_ns - cost->decision_without_ns, 0.0) / static_cast<double>(cost->nodes);
+  const double node_ns = cost->node_ns();
   findings.note(fmt::format("{:.0f} ns per node", node_ns));
   if (node_ns > k_node_ns_max)
     findings.wrong(
         fmt::format("a decision takes {:.0f} ns more for each node, and {:.0f} are the most", node_ns, k_node_ns_max));
 }
 
-/// Medians of an attempt, in nanoseconds.
-Result<double> attempt_ns(const TestedPlugins& tested, const PluginUnderTest::Options& options, std::size_t nodes,
-                          std::size_t rounds) {
-  auto made = PluginUnderTest::make(tested, options);
-  if (!made.ok()) return made.error();
-  const std::vector<model::PodPtr> pods = (*made)->put(mixed_nodes(nodes) + mixed_pods(4));
-  (*made)->simulation().take_in();
-  std::vector<double> taken_ns;
-  for (std::size_t round = 0; round < rounds + 2; ++round) {  // two to get warm
-    const auto began = std::chrono::steady_clock::now();
-    for (const model::PodPtr& pod : pods) (*made)->scheduler().try_pod(pod, [](const cycle::Attempt&) {});
-    if (round >= 2)
-      taken_ns.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - began).count() /
-                         static_cast<double>(pods.size()));
-  }
-  std::sort(taken_ns.begin(), taken_ns.end());
-  return taken_ns[taken_ns.size() / 2];
-}
-
 }  // namespace
-
-Result<PluginCost> measure_cost(const TestedPlugins& tested, std::size_t nodes, std::size_t rounds) {
-  PluginCost cost;
-  cost.nodes = nodes;
-  const bool is_compared = can_do_without(tested);
-  const struct {
-    double& ns;
-    PluginUnderTest::Options options;
-  } kinds[] = {{cost.decision_ns, {.reuse = Reuse::off}},
-               {cost.decision_without_ns, {.reuse = Reuse::off, .with_plugins = false}},
-               {cost.reused_ns, {.reuse = Reuse::on}},
-               {cost.reused_without_ns, {.reuse = Reuse::on, .with_plugins = false}}};
-  for (const auto& kind : kinds) {
-    if (!kind.options.with_plugins && !is_compared) continue;
-    const Result<double> taken = attempt_ns(tested, kind.options, nodes, std::max<std::size_t>(rounds, 1));
-    if (!taken.ok()) return taken.error();
-    kind.ns = *taken;
-  }
-  return cost;
-}
 
 std::vector<PluginCheck> plugin_checks() {
   std::vector<CheckPart> clusters;

@@ -29,13 +29,4 @@ struct PluginCheck {
 /// Source: the contracts of sdk/include/berth; each check names the header in its source.
 std::vector<PluginCheck> plugin_checks();
 
-/// What a plugin costs, on so many nodes, in nanoseconds; 0 without it where no profile can do without it.
-struct PluginCost {
-  double decision_ns = 0, decision_without_ns = 0;  // every plugin is asked about every node
-  double reused_ns = 0, reused_without_ns = 0;      // verdicts are reused, as in `berth run`
-  std::size_t nodes = 0;
-};
-/// Medians of several rounds. Runs in this process. Fails as PluginUnderTest::make().
-Result<PluginCost> measure_cost(const TestedPlugins& tested, std::size_t nodes, std::size_t rounds);
-
 }  // namespace berth::app

@@ -170,12 +170,17 @@ bool print_role(const std::vector<PluginFile>& files, std::ostream& out, std::os
 
 }  // namespace
 
-int inspect_plugins(const PluginInspectOptions& options, std::ostream& out, std::ostream& err) {
+loader::FileRules inspection_rules(const std::string& product, const std::vector<std::string>& host_services) {
   loader::FileRules rules;
   rules.machine = loader::HostMachine::of_this_process();
-  rules.product = options.product;
-  rules.host_services = options.host_services;
-  rules.compare_services = !options.host_services.empty();
+  rules.product = product;
+  rules.host_services = host_services;
+  rules.compare_services = !host_services.empty();
+  return rules;
+}
+
+int inspect_plugins(const PluginInspectOptions& options, std::ostream& out, std::ostream& err) {
+  const loader::FileRules rules = inspection_rules(options.product, options.host_services);
   std::vector<PluginFile> files;
   for (const std::string& file : options.files) files.push_back(loader::judge_alone(file, rules));
   bool good = std::all_of(files.begin(), files.end(), [](const PluginFile& file) { return file.findings.empty(); });

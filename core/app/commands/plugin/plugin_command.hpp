@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "loader/plugin_file.hpp"
+
 namespace berth::app {
 
 struct PluginInspectOptions {
@@ -13,6 +15,9 @@ struct PluginInspectOptions {
   std::string product = "berth";                // "berth 0.1.0", for sentences
   std::vector<std::string> host_services = {};  // compared with what the notes require; empty: not compared
 };
+
+/// What files are held against that are looked at alone. Without host services, those that they need are not compared.
+loader::FileRules inspection_rules(const std::string& product, const std::vector<std::string>& host_services);
 
 /// `berth plugin inspect FILE.so…`: what files say about themselves and whether they would be loaded, from their
 /// headers and notes alone. None of their code runs, so that it is safe on files of strangers and of other machines.

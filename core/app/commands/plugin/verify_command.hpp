@@ -24,19 +24,4 @@ struct PluginVerifyOptions {
 /// Requires: no other thread has been started.
 int verify_plugin(const PluginVerifyOptions& options, std::ostream& out, std::ostream& err);
 
-struct PluginBenchOptions {
-  std::string file;
-  std::string config;
-  std::string plugin_dir;
-  std::uint32_t nodes = 5'000;
-  std::uint32_t rounds = 15;
-  bool json = false;
-  std::vector<std::string> host_services;
-  std::string product;
-};
-
-/// `berth plugin bench`: what the plugins of a file cost for each decision and each node, compared with the same profile without
-/// them. In a process of its own, as verify. Returns 0, or 1 when they cannot be used.
-int bench_plugin(const PluginBenchOptions& options, std::ostream& out, std::ostream& err);
-
 }  // namespace berth::app
