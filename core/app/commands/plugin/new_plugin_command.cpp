@@ -14,6 +14,7 @@
 
 #include "app/commands/plugin/plugin_skeletons.hpp"
 #include "base/result.hpp"
+#include "loader/findings.hpp"
 
 namespace berth::app {
 namespace {
@@ -57,15 +58,17 @@ bool is_domain(std::string_view domain) {
          ends_well(domain.back());
 }
 
-/// What stands for a name in a skeleton, and the name.
+/// What stands for a name in a skeleton, and the name. Where several begin at one place, the first of the list is meant.
 using Words = std::vector<std::pair<std::string_view, std::string>>;
 
+/// In one pass: what was put in is not looked at again, since a name may have a word in it.
 std::string with_words(std::string_view text, const Words& words) {
-  std::string out(text);
-  for (const auto& [from, to] : words) {
-    for (std::size_t at = 0; (at = out.find(from, at)) != std::string::npos; at += to.size()) {
-      out.replace(at, from.size(), to);
-    }
+  std::string out;
+  while (!text.empty()) {
+    const auto word =
+        std::find_if(words.begin(), words.end(), [&](const auto& each) { return text.starts_with(each.first); });
+    out += word == words.end() ? std::string(1, text.front()) : word->second;
+    text.remove_prefix(word == words.end() ? 1 : word->first.size());
   }
   return out;
 }
@@ -116,12 +119,12 @@ Result<Project> project_of(const PluginNewOptions& options) {
     return Error{
         fmt::format("\"{}\" is no name of a plugin: your domain, '/', and a name in CamelCase, such as "
                     "example.com/PreferRack; {} bytes at most",
-                    options.name.substr(0, k_name_bytes_max), k_name_bytes_max)};
+                    loader::escaped(options.name, k_name_bytes_max), k_name_bytes_max)};
   }
   for (const std::string& point : options.points) {
     if (std::find(std::begin(k_points), std::end(k_points), point) == std::end(k_points)) {
-      return Error{fmt::format("there is no skeleton of a point \"{}\"; there is one of each of {}", point,
-                               fmt::join(k_points, ", "))};
+      return Error{fmt::format("there is no skeleton of a point \"{}\"; there is one of each of {}",
+                               loader::escaped(point), fmt::join(k_points, ", "))};
     }
   }
   const bool is_cxx = options.language == "c++";
@@ -149,12 +152,13 @@ Result<Project> project_of(const PluginNewOptions& options) {
                    {"{sdk}", fmt::format("{}.{}", BERTH_ABI_MAJOR, BERTH_ABI_MINOR)},
                    {"{plugin}", domain + '/' + name},
                    {"{class}", name},
-                   {"{target}", project.target},
-                   // The sample in Rust is a project with names of its own.
-                   {"example.com/PodDensity", domain + '/' + name},
-                   {"PodDensity", name},
-                   {"rust_pod_density", project.target},
-                   {"pod_density", project.target}};
+                   {"{target}", project.target}};
+  // That in Rust is a sample of the SDK, with names of its own.
+  if (options.language == "rust")
+    project.words.insert(project.words.end(), {{"example.com/PodDensity", domain + '/' + name},
+                                               {"PodDensity", name},
+                                               {"rust_pod_density", project.target},
+                                               {"pod_density", project.target}});
   return project;
 }
 
