@@ -21,6 +21,7 @@ TEST(InternedLists, EqualListsHaveEqualNumbers) {
   EXPECT_NE(lists.intern(Members{3, 2, 1}), a) << "order counts";
   EXPECT_NE(lists.intern(Members{1, 2}), a);
   EXPECT_EQ(members_of(lists, a), (Members{1, 2, 3}));
+  EXPECT_EQ(lists.id_limit(), 4u) << "three lists and the empty one";
 }
 
 TEST(InternedLists, ZeroIsTheEmptyList) {
@@ -37,6 +38,9 @@ TEST(InternedLists, RetainOnlyGivesUnmarkedNumbersToNewLists) {
   std::vector<bool> marks(lists.id_limit());
   marks[kept] = true;
   lists.retain_only(marks);
+  Lists one;
+  one.intern(Members{1});
+  EXPECT_EQ(lists.bytes(), one.bytes()) << "what was dropped takes no memory";
   EXPECT_EQ(lists.intern(Members{1}), kept);
   EXPECT_EQ(lists.intern(Members{7}), dropped);
   EXPECT_EQ(members_of(lists, dropped), Members{7});
