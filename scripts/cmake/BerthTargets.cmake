@@ -34,14 +34,14 @@ function(berth_use_precompiled_headers target kind)
   endif()
 endfunction()
 
-# berth_compile_together(target): eight sources of a library or of a test at a time become one where the build asks for it
+# berth_compile_together(target): sixteen sources of a library or of a test at a time become one where the build asks for it
 # (BERTH_UNITY), which takes a third of the time. So the sources of a target share no name in their unnamed namespaces, not even
 # for functions of other parameters: an overload that another source did not know of would be chosen in silence. Those that have
 # to say so with berth_compile_alone(source…); tests that all call the same things by the same names stand in a namespace of their
 # own each, as those of plugins/legacy. Not for the policies: BERTH_PLUGIN gives each source that names policies a constant of its own.
 function(berth_compile_together target)
   if(BERTH_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   endif()
 endfunction()
 
