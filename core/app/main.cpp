@@ -58,6 +58,11 @@ constexpr const char* k_exit_codes =
     "Exit status: 0 done; 1 bad input (configuration, plugin files, manifests); all errors are reported at once;\n"
     "2 wrong usage (of run: 1, as of kube-scheduler); 3 pods stay pending (simulate --fail-on-pending).";
 
+constexpr const char* k_config_exit_codes =
+    "Exit status: 0 nothing is wrong; 1 something is wrong, or could not be read; 2 wrong usage.";
+constexpr const char* k_plugin_exit_codes =
+    "Exit status: 0 done, and nothing is wrong; 1 something is wrong, or could not be read or written; 2 wrong usage.";
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -86,7 +91,8 @@ int main(int argc, char** argv) {
   explain_cli->callback([&] { status = in_child(app::run_explain)(explain); });
 
   app::UiOptions ui;
-  auto* ui_cli = cli.add_subcommand("ui", "Serve a page that shows a cluster, its pending pods and why they are");
+  auto* ui_cli =
+      cli.add_subcommand("ui", "Serve a page that shows a cluster, its pending pods and why they are pending");
   app::add_ui_flags(*ui_cli, ui);
   ui_cli->callback([&] { status = app::run_ui(ui, std::cout, std::cerr); });
   app::add_record_commands(
@@ -117,8 +123,9 @@ int main(int argc, char** argv) {
   std::string config_plugin_dir;
   auto* config_cli =
       cli.add_subcommand("config", "Check and convert configurations, print defaults")->require_subcommand(1);
+  config_cli->footer(k_config_exit_codes);
   auto* check_cli = config_cli->add_subcommand("check", "Report everything that is wrong with configuration files");
-  check_cli->add_option("FILE", config_files)->required();
+  check_cli->add_option("FILE", config_files, "Configuration files")->required();
   check_cli->add_option("--plugin-dir", config_plugin_dir, "Directory of plugin files");
   check_cli->callback([&] {
     status = app::supervised(
@@ -128,7 +135,7 @@ int main(int argc, char** argv) {
   bool convert_modern = false;
   auto* convert_cli = config_cli->add_subcommand(
       "convert", "Print what a configuration or Policy of an older kube-scheduler means today");
-  convert_cli->add_option("FILE", convert_file)->required();
+  convert_cli->add_option("FILE", convert_file, "Configuration or Policy file")->required();
   convert_cli->add_flag("--modern", convert_modern, "Use the policies of today, and say what changes");
   convert_cli->callback([&] { status = app::run_config_convert(convert_file, convert_modern, std::cout, std::cerr); });
   auto* defaults_cli = config_cli->add_subcommand("defaults", "Print the configuration that an empty one stands for");
@@ -142,8 +149,9 @@ int main(int argc, char** argv) {
   inspect.product = product();
   inspect.host_services = app::host_offer().services;
   auto* plugin_cli = cli.add_subcommand("plugin", "Make, inspect and verify plugins")->require_subcommand(1);
+  plugin_cli->footer(k_plugin_exit_codes);
   auto* inspect_cli = plugin_cli->add_subcommand("inspect", "Say what files offer, without running their code");
-  inspect_cli->add_option("FILE", inspect.files)->required();
+  inspect_cli->add_option("FILE", inspect.files, "Plugin files")->required();
   inspect_cli->add_flag("--json", inspect.json, "One JSON array");
   inspect_cli->add_flag("--rbac", inspect.rbac, "Print the ClusterRole the plugins need");
   inspect_cli->callback([&] { status = app::inspect_plugins(inspect, std::cout, std::cerr); });
@@ -168,12 +176,12 @@ int main(int argc, char** argv) {
   verify.host_services = inspect.host_services;
   auto* verify_cli = plugin_cli->add_subcommand(
       "verify", "Run the plugins of a file against the contract, each check in a process of its own");
-  verify_cli->add_option("FILE", verify.file)->required();
+  verify_cli->add_option("FILE", verify.file, "Plugin file")->required();
   verify_cli->add_option("--config", verify.config,
                          "A configuration with the plugins; without it they join the default profile");
   verify_cli->add_option("--plugin-dir", verify.plugin_dir, "Directory of berth's own plugin files");
   verify_cli->add_option("--checks", verify.checks, "Only these, with commas between them: V04,V07")->delimiter(',');
-  verify_cli->add_option("--time-limit-seconds", verify.limit_seconds, "For each part of a check")
+  verify_cli->add_option("--time-limit-seconds", verify.limit_seconds, "Seconds that each part of a check may take")
       ->check(CLI::Range(1u, 3'600u))
       ->capture_default_str();
   verify_cli->add_flag("--json", verify.json, "One JSON object");
@@ -183,14 +191,14 @@ int main(int argc, char** argv) {
   bench.host_services = inspect.host_services;
   auto* bench_cli =
       plugin_cli->add_subcommand("bench", "Say what the plugins of a file cost for each decision and node");
-  bench_cli->add_option("FILE", bench.file)->required();
+  bench_cli->add_option("FILE", bench.file, "Plugin file")->required();
   bench_cli->add_option("--config", bench.config,
                         "A configuration with the plugins; without it they join the default profile");
   bench_cli->add_option("--plugin-dir", bench.plugin_dir, "Directory of berth's own plugin files");
-  bench_cli->add_option("--nodes", bench.nodes, "Of the cluster")
+  bench_cli->add_option("--nodes", bench.nodes, "Number of nodes in the simulated cluster")
       ->check(CLI::Range(1u, 200'000u))
       ->capture_default_str();
-  bench_cli->add_option("--rounds", bench.rounds, "Of which the median is said")
+  bench_cli->add_option("--rounds", bench.rounds, "Number of rounds; the median is printed")
       ->check(CLI::Range(1u, 1'000u))
       ->capture_default_str();
   bench_cli->add_flag("--json", bench.json, "One JSON object");

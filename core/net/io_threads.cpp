@@ -48,8 +48,7 @@ void IoThreads::count_exception(std::string_view where, std::string_view what) n
   exception_count.fetch_add(1, std::memory_order_relaxed);
   try {
     const std::string why = excerpt(what);
-    observe::error("Caught an exception; what it was about has failed, everything else goes on",
-                   {{"in", where}, {"err", std::string_view(why)}});
+    observe::error("Caught an exception; the operation failed", {{"in", where}, {"err", std::string_view(why)}});
   } catch (const std::exception&) {
     // Not even enough memory to say so; it is counted.
   }

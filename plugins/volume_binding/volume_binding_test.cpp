@@ -58,7 +58,7 @@ TEST_F(VolumeBinding, SkipsPodsWithoutClaims) {
   EXPECT_EQ(pre_filter({.name = "p"}).code, static_cast<berth_code>(BERTH_SKIP));
 }
 
-TEST_F(VolumeBinding, TurnsPodsAwayWhoseClaimsCannotBeUsedYet) {
+TEST_F(VolumeBinding, RejectsPodsWhoseClaimsCannotBeUsedYet) {
   put_claim(cluster, {.name = "lost", .volume = "pv", .phase = "Lost"});
   put_claim(cluster, {.name = "deleted", .deleted = true});
   put_claim(cluster, {.name = "now", .class_name = "now"});

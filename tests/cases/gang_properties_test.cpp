@@ -433,7 +433,7 @@ class Life {
   int groups_ = 0, plain_ = 0, nodes_ = 0;
 };
 
-TEST(RandomGangs, KeepEveryPromise) {
+TEST(RandomGangs, KeepEveryInvariant) {
   std::size_t placements = 0, held = 0, evictions = 0, sharers = 0;
   for (const std::uint32_t seed : tests::seeds()) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));

@@ -274,7 +274,7 @@ std::string first_difference(const std::string& a, const std::string& b) {
   return fmt::format("one run: {}\nanother: {}", line(a), line(b));
 }
 
-TEST(RandomEvents, KeepEveryPromiseWithAndWithoutReuse) {
+TEST(RandomEvents, KeepEveryInvariantWithAndWithoutReuse) {
   text::Diagnostics problems;
   const config::RawConfiguration raw = config::load_defaults();
   const app::PluginLibrary plugins = app::load_plugins(raw, BERTH_BINARY_DIR "/plugins");

@@ -61,7 +61,7 @@ TEST(ExtenderFilter, ItsReasonsAreCountedLikeThoseOfPlugins) {
   EXPECT_EQ(world.place("p"), "");
 }
 
-TEST(ExtenderFilter, AnyEventWakesWhomItTurnedAway) {
+TEST(ExtenderFilter, AnyEventWakesPodsThatItRejected) {
   std::atomic<bool> open{false};
   ScriptedExtender extender(
       [&](const Question& question) { return passing(open ? nodes_of(question) : std::vector<std::string>{}); });

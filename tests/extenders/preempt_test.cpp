@@ -119,7 +119,7 @@ TEST(ExtenderPreempt, AnEmptyAnswerEndsIt) {
   EXPECT_TRUE(second.questions().empty());
 }
 
-TEST(ExtenderPreempt, AnEmptyAnswerLeavesThePodItsPromise) {
+TEST(ExtenderPreempt, AnEmptyAnswerLeavesThePodItsNomination) {
   ScriptedExtender extender([](const Question&) { return by_node(json::object{}); });
   PreemptionWorld it(one_extender(extender, "preemptVerb: preempt"));
   it.world.put(
@@ -189,7 +189,7 @@ TEST(ExtenderPreempt, PodsOfNoInterestAreNotAskedAbout) {
   EXPECT_TRUE(extender.questions().empty());
 }
 
-TEST(ExtenderPreempt, NodesThatItTurnedAwayForGoodAreNoCandidates) {
+TEST(ExtenderPreempt, NodesThatItRejectedForGoodAreNoCandidates) {
   ScriptedExtender extender([](const Question& question) {
     if (question.verb == "preempt") return agreeing(question);
     return Answer::of({{"NodeNames", json::array{}}, {"FailedAndUnresolvableNodes", {{"c", "no card at all"}}}});

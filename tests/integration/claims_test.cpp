@@ -235,7 +235,7 @@ TEST_F(Claims, OutliveALeaderThatIsKilledBetweenAllocationAndBinding) {
   auto first = start(election(), "first");
   ASSERT_TRUE(wait([&] { return !text_at(lease(), "/spec/holderIdentity").empty(); })) << first->log();
   auto second = start(election(), "second");
-  ASSERT_TRUE(wait([&] { return second->log().find("The cluster is known") != std::string::npos; })) << second->log();
+  ASSERT_TRUE(wait([&] { return second->log().find("Caches are synced") != std::string::npos; })) << second->log();
   Faults slow;
   slow.slow = 1;
   slow.slow_max = std::chrono::milliseconds(400);

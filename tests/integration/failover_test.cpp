@@ -84,7 +84,7 @@ TEST_F(Failover, AStandbyBindsWithinASecondOfTheEndOfAKilledLeadersLease) {
   more(300);
   ASSERT_TRUE(wait([&] { return bound() == 300; })) << first->log();
   auto second = start(election({}, k_stretch), "second");
-  ASSERT_TRUE(wait([&] { return second->log().find("The cluster is known") != std::string::npos; }));
+  ASSERT_TRUE(wait([&] { return second->log().find("Caches are synced") != std::string::npos; }));
   more(300);
   ASSERT_TRUE(wait([&] { return bound() > 350; })) << first->log();
 
@@ -122,7 +122,7 @@ TEST_F(Failover, AStandbyLooksForWhatTheLeaderWroteLast) {
       start(election({"--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port),
                       "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig}),
             "second");
-  ASSERT_TRUE(wait([&] { return second->log().find("The cluster is known") != std::string::npos; }));
+  ASSERT_TRUE(wait([&] { return second->log().find("Caches are synced") != std::string::npos; }));
   first->signal(SIGSTOP);
   server.create(pod_json("a", "100m"));
   ASSERT_TRUE(wait([&] { return fetch(port, "/debug/pods/default/a", "test-token").first == 200; }));
@@ -186,7 +186,7 @@ clientConnection: {kubeconfig: )" + kubeconfig + "}\n");
       election({"--config=" + config, "--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port)}), "second");
   ASSERT_TRUE(wait([&] { return fetch(port, "/livez", "").first == 200; })) << second->log();
   EXPECT_EQ(fetch(port, "/readyz", "").first, 500);
-  EXPECT_EQ(second->log().find("The cluster is known"), std::string::npos) << second->log();
+  EXPECT_EQ(second->log().find("Caches are synced"), std::string::npos) << second->log();
   first->signal(SIGTERM);
   EXPECT_EQ(first->wait(std::chrono::milliseconds(k_patience)), 0) << first->log();
   server.create(pod_json("a", "100m"));
@@ -338,7 +338,7 @@ TEST_F(Failover, ALeaderThatWasStoppedForTooLongWritesNothing) {
   ASSERT_TRUE(wait([&] { return bound() == 1; })) << first->log();
   const std::string leader = holder();
   auto second = start(election(), "second");
-  ASSERT_TRUE(wait([&] { return second->log().find("The cluster is known") != std::string::npos; }));
+  ASSERT_TRUE(wait([&] { return second->log().find("Caches are synced") != std::string::npos; }));
   first->signal(SIGSTOP);
   // It finds these when it goes on: decisions that another has made meanwhile.
   for (int i = 0; i < 20; ++i) server.create(pod_json("p" + std::to_string(i), "10m"));
@@ -393,7 +393,7 @@ TEST_F(StuckLeader, HearsSignalsAlsoWhileItIsDumped) {
   std::vector<std::string> flags = animal_alone("hangs_in_filter");
   flags.push_back("--leader-elect=false");
   auto stuck = start(flags, "stuck");
-  ASSERT_TRUE(wait([&] { return stuck->log().find("The cluster is known") != std::string::npos; })) << stuck->log();
+  ASSERT_TRUE(wait([&] { return stuck->log().find("Caches are synced") != std::string::npos; })) << stuck->log();
   server.create(pod_json("p", "100m"));
   ASSERT_TRUE(wait([&] {
     stuck->signal(SIGUSR2);

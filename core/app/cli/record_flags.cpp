@@ -14,7 +14,7 @@ constexpr const char* k_exit_codes =
 }  // namespace
 
 void add_record_commands(CLI::App& program, const RecordCommands& commands, int& status) {
-  auto* const record = program.add_subcommand("record", "Look into what berth has recorded")->require_subcommand(1);
+  auto* const record = program.add_subcommand("record", "Inspect recordings of decisions")->require_subcommand(1);
   record->footer(k_exit_codes);
   const auto options = std::make_shared<RecordOptions>();
   const auto add = [&](const char* name, const char* help, const auto& run) {

@@ -285,7 +285,7 @@ void add_other_flags(CLI::App& command, RunOptions& options) {
       ->group("Metrics");
   command
       .add_option("--show-hidden-metrics-for-version", options.shown_hidden_metrics,
-                  release(k_minor - 1) + "; nothing is hidden")
+                  release(k_minor - 1) + " is the only value that is accepted; no metric is hidden")
       ->group("Metrics");
 
   add_log_flags(command, options);
@@ -511,7 +511,7 @@ FlagValues read_flags(const RunOptions& options, text::Diagnostics& diagnostics)
     out.leftover_age_ns = leftover_ns;
   if (read_duration(options.plugin_call_limit, "--plugin-call-limit", out.plugin_call_limit_ns, diagnostics) &&
       out.plugin_call_limit_ns <= 0)
-    diagnostics.add("--plugin-call-limit: calls take longer than nothing");
+    diagnostics.add("--plugin-call-limit: must be greater than 0");
   std::int64_t flush_ns = 0;  // read for its form
   read_duration(options.log_flush_frequency, "--log-flush-frequency", flush_ns, diagnostics);
   if (!options.log_modules.empty() && options.logging_format != "text")

@@ -182,7 +182,7 @@ void LiveRun::compare_with_server(net::IoThreads& io, Milestones& milestones,
 void LiveRun::stop_in_time(int signal, const std::shared_ptr<Milestones>& milestones) {
   end_after(k_end_limit, [has_ended = has_ended_] {
     if (*has_ended) return 0;
-    observe::error("Some part of this process did not end in time");
+    observe::error("Shutdown did not finish in time");
     return 1;
   });
   observe::info("Requested to terminate, draining", {{"signal", signal}});
@@ -248,7 +248,7 @@ bool LiveRun::configure() {
   config::enable_by_gates(raw_.profiles, config::AbsentPlugins::embedded(),
                           [this](std::string_view gate) { return flags_.gates.enabled(gate); });
   for (const text::Diagnostic& warning : warnings.all())
-    observe::warning("The configuration may not be meant so", {{"warning", warning.message}});
+    observe::warning("The configuration may be a mistake", {{"warning", warning.message}});
   for (const text::Diagnostic& note : raw_.notes.all())
     observe::warning("A setting is understood differently", {{"path", note.path}, {"reason", note.message}});
   if (raw_.converted) observe::info("An older configuration is understood as `berth config convert` shows it");
@@ -269,7 +269,7 @@ bool LiveRun::configure() {
   err_ << diagnostics.render();
   configuration_.features = flags_.gates.features();
   for (const text::Diagnostic& warning : flags_.warnings.all())
-    observe::warning("A flag may not be meant so", {{"warning", warning.message}});
+    observe::warning("A flag may be a mistake", {{"warning", warning.message}});
   for (const text::Diagnostic& error : flag_errors.all()) add_error(error.message);
   const config::LeaderElection& election = configuration_.leader_election;
   const bool is_default = std::any_of(configuration_.profiles.begin(), configuration_.profiles.end(),
@@ -458,7 +458,7 @@ cluster::kube::LeaderElectorOptions LiveRun::lease_options() const {
 bool LiveRun::wait_for_cluster(const std::shared_ptr<Milestones>& milestones) {
   host_->follow([milestones] { milestones->reach(&Milestones::synced); });
   if (!milestones->wait(&Milestones::synced)) return false;
-  observe::info("The cluster is known", {{"objects", inventory()}});
+  observe::info("Caches are synced", {{"objects", inventory()}});
   return true;
 }
 
@@ -520,7 +520,7 @@ std::string LiveRun::inventory() const {
 
 /// Until the end of the process; then, what came of it.
 void LiveRun::follow_the_other(const std::shared_ptr<Milestones>& milestones) {
-  observe::info("In the shadow of another scheduler: its decisions are made here once more, and compared");
+  observe::info("Shadow mode: repeating and comparing the decisions of the scheduler in charge");
   (void)milestones->wait(&Milestones::leading);  // which this process never does
   const ShadowReport report = host_->end_shadow(k_shadow_limit);
   std::cout << (options_.shadow_output == "json" ? shadow_json(report) : shadow_text(report)) << std::flush;

@@ -79,7 +79,7 @@ std::shared_ptr<net::Endpoint> connect_around_us(const Clock& clock) {
   if (!config.ok()) return nullptr;
   auto endpoint = cluster::kube::make_endpoint(std::move(*config), clock, environment);
   if (endpoint.ok()) return std::move(*endpoint);
-  observe::warning("Who calls cannot be reviewed by the cluster around us", {{"err", endpoint.error().message}});
+  observe::warning("Cannot review callers through the in-cluster API server", {{"err", endpoint.error().message}});
   return nullptr;
 }
 

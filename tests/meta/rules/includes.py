@@ -232,7 +232,7 @@ def shown(folder, folders):
         return "everything"
     allowed = ARROWS.get(folder, set())
     names = [f for f in ARROWS if f in allowed and f in folders]
-    headers = sorted(a for a in allowed if "/" in a and a.split("/")[0] in folders)
+    headers = sorted(a for a in allowed if "/" in a and a.split("/")[0] in folders | {"loader"})
     if folder == "framework":
         return ", ".join(names + ["the snapshot of cache", "cluster/cluster_writer.hpp"])
     return ", ".join(names + headers)

@@ -195,7 +195,7 @@ TEST_F(EvictionsTest, EndAfterAnException) {
   EXPECT_THROW(writer.end_next(), std::bad_alloc) << "the answer to the condition of the victim";
 }
 
-TEST_F(EvictionsTest, TakeOutrankedPodsTheirPromiseFirst) {
+TEST_F(EvictionsTest, ClearNominationsOfOutrankedPodsFirst) {
   start({pod("a")}, {pod("hopeful")});
   EXPECT_EQ(writer.waiting(), (Writes{"unnominate hopeful"}));
   writer.end_next(Error{"no", ErrorCode::not_found});

@@ -116,7 +116,7 @@ TEST(FailureHandler, ClearsANominationThatIsOnItsWayToTheCluster) {
   }
 }
 
-TEST(FailureHandler, WritesAPromiseAgainThatWasTakenBackUnseen) {
+TEST(FailureHandler, WritesANominationAgainThatWasClearedUnseen) {
   BindingFixture f;
   const PodPtr pod = f.add("p");
   auto known = std::make_shared<model::Pod>(*pod);
@@ -131,7 +131,7 @@ TEST(FailureHandler, WritesAPromiseAgainThatWasTakenBackUnseen) {
   EXPECT_EQ(f.writer.patches[0].nominated_node, std::optional<std::string>("n1"));
 }
 
-TEST(FailureHandler, APromiseIsUrgentAndAReasonIsNot) {
+TEST(FailureHandler, NominationsAreUrgentAndReasonsAreNot) {
   for (const bool promises : {false, true}) {
     BindingFixture f;
     f.add("p");

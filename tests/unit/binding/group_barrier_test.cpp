@@ -77,7 +77,7 @@ TEST(GroupBarrier, EndsForAllWhenTheTimeIsOver) {
   EXPECT_EQ(f.writer.events.size(), 2u);
 }
 
-TEST(GroupBarrier, ThatWasReleasedTurnsLateComersAway) {
+TEST(GroupBarrier, RejectsPodsThatComeAfterItsRelease) {
   GangFixture f;
   const auto gang = f.barrier(2);
   f.place_behind(gang, "a");

@@ -151,7 +151,7 @@ TEST(PermitWait, EventsMissedWhileWaitingCountThoseAfterItDoNot) {
   g.pipeline.answer("Binder");
 }
 
-TEST(DurationText, IsGos) {
+TEST(DurationText, PrintsDurationsAsGoDoes) {
   struct Case {
     std::int64_t ns;
     const char* text;

@@ -103,7 +103,7 @@ TEST(HttpMessage, WhatFollowsItStaysForTheNext) {
   EXPECT_EQ(read.left, "HTTP/1.1 201 Created\r\n");
 }
 
-TEST(HttpMessage, PromisesOfAnAnswerArePassedOverUpToFive) {
+TEST(HttpMessage, InterimAnswersArePassedOverUpToFive) {
   const std::string promise = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", answer = "HTTP/1.1 200 OK\r\n\r\nok";
   expect_read("HTTP/1.1 100 Continue\r\n\r\n" + promise + answer, {{}, 200, "ok", ""});
   EXPECT_EQ(read_one(promise + promise + promise + promise + promise + answer, 10).status, 200);

@@ -182,7 +182,7 @@ TEST(Hints, AnUpdateOfAWaitingPodAsksThemForItsOwnEvents) {
   EXPECT_EQ(f.find("p").pod, changed) << "the newest version waits";
 }
 
-TEST(Hints, TellWhatMayWakeAPodByWhoTurnedItAway) {
+TEST(Hints, TellWhatMayWakeAPodByThePluginThatRejectedIt) {
   const QueueFixture f;
   std::vector<std::pair<EventResource, model::EventActions>> events;
   for (const WakingEvent& waking : f.queue->waking_events("default-scheduler", plugins({k_affinity, k_claims})))

@@ -90,7 +90,7 @@ TEST(RulesOfV116, MakeNoDifferenceBetweenErrorsAndRejections) {
   EXPECT_EQ(f.place("p"), Place::active);
 }
 
-TEST(RulesOfV116, RetryEverybodyWhateverTurnedThemAway) {
+TEST(RulesOfV116, RetryEveryPodWhateverRejectedIt) {
   OldQueue f;
   f.fits = false;  // what the hint would say
   f.add("p");

@@ -278,7 +278,7 @@ class NoDescriptors {
   std::vector<int> taken_;
 };
 
-TEST_F(HostileCallers, WithoutFileDescriptorsCallersAreTurnedAwayAndNothingSpins) {
+TEST_F(HostileCallers, WithoutFileDescriptorsCallersAreRefusedAndNothingSpins) {
   serve();
   const int first = ::dup(0);
   ::close(first);

@@ -64,8 +64,8 @@ int bench_plugin(const PluginBenchOptions& options, std::ostream& out, std::ostr
   const auto line = [&](const char* what, double with_ns, double without_ns) {
     out << fmt::format("{:<30}{:>10.1f} us {:>10.1f} us\n", what, with_ns / 1'000, without_ns / 1'000);
   };
-  out << fmt::format("{:<30}{:>13} {:>13}\n", fmt::format("{} nodes, {} rounds", options.nodes, options.rounds), "with it",
-                     "without it");
+  out << fmt::format("{:<30}{:>13} {:>13}\n", fmt::format("{} nodes, {} rounds", options.nodes, options.rounds),
+                     "with it", "without it");
   line("a decision, every node judged", cost->decision_ns, cost->decision_without_ns);
   line("a decision, verdicts reused", cost->reused_ns, cost->reused_without_ns);
   out << fmt::format("it takes {:.1f} ns for each node; medians\n", cost->node_ns());

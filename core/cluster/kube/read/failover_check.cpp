@@ -158,7 +158,7 @@ asio::awaitable<void> PlacementCheck::State::run(std::function<void(bool)> done)
       outcome = uids.error();
     }
     if (outcome.ok()) break;
-    observe::warning("Which pods wait is not known yet", {{"err", outcome.error().message}});
+    observe::warning("Pending pods cannot be read yet", {{"err", outcome.error().message}});
     co_await net::wait_for(k_retry);
   }
   tell([&] { done(true); });

@@ -81,7 +81,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   asio::awaitable<Status> follow(std::unique_ptr<net::BodyStream> body, bool in_snapshot);
   asio::awaitable<Result<std::unique_ptr<net::BodyStream>>> open(std::string query);
   void note_silence() const {
-    observe::V(2).info("A watch told nothing and is opened again",
+    observe::V(2).info("A watch was silent for too long and is reopened",
                        {{"resource", target.resource}, {"forMs", options.watch_silence_max.count()}});
   }
   enum class Step { snapshot, watch };
