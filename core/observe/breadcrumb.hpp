@@ -78,6 +78,12 @@ inline void enter_plugin(const CrumbOwner& owner, Point point) noexcept {
 /// After the call. One store.
 inline void leave_plugin() noexcept { t_breadcrumb.owner.store(nullptr, std::memory_order_relaxed); }
 
+/// The call of a plugin that this thread is in; none outside of one, whatever it called last.
+inline Point current_point() noexcept {
+  if (t_breadcrumb.owner.load(std::memory_order_relaxed) == nullptr) return Point::none;
+  return t_breadcrumb.point.load(std::memory_order_relaxed);
+}
+
 /// The block at hand, by slots [first, end). Once per block, before the plugins that look at it.
 inline void enter_block(std::uint32_t first_slot, std::uint32_t end_slot) noexcept {
   t_breadcrumb.first_slot.store(first_slot, std::memory_order_relaxed);

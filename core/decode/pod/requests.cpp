@@ -387,13 +387,13 @@ std::vector<model::ContainerAmount> side_by_side(const Amounts& requests, const 
 }
 
 std::vector<model::ContainerResources> per_container(const Input& input, SymbolTable& symbols) {
-  using Kind = model::ContainerResources::Kind;
+  using ContainerKind = model::ContainerResources::Kind;
   std::vector<model::ContainerResources> out;
   for (const Container& each : input.init_containers)
     out.push_back(
-        {each.restartable ? Kind::sidecar : Kind::init, side_by_side(each.spec, each.limits, symbols), each.name});
+        {each.restartable ? ContainerKind::sidecar : ContainerKind::init, side_by_side(each.spec, each.limits, symbols), each.name});
   for (const Container& each : input.containers)
-    out.push_back({Kind::app, side_by_side(each.spec, each.limits, symbols), each.name});
+    out.push_back({ContainerKind::app, side_by_side(each.spec, each.limits, symbols), each.name});
   return out;
 }
 

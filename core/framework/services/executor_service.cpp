@@ -57,7 +57,7 @@ berth_code every(void* ctx, std::uint32_t period_ms, Task task, void* arg) {
 void parallel_for(void* ctx, std::uint32_t count, void (*body)(void*, std::uint32_t), void* arg) {
   const PluginInstance& plugin = self(ctx);
   if (!is_allowed(plugin, "parallel_for() of berth.executor/1", tags::cycle | tags::binder)) return;
-  const observe::Point point = observe::t_breadcrumb.point.load(std::memory_order_relaxed);
+  const observe::Point point = observe::current_point();
   plugin.host().ports.tasks.parallel_for(count, [&](std::uint32_t i) {
     const observe::BreadcrumbNesting nesting;  // a body is where its caller is, on whatever thread it runs
     observe::enter_plugin(plugin.crumb(), point);

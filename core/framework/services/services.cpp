@@ -378,8 +378,7 @@ constexpr berth_waiting_v1 k_waiting{
 /// The queue's lock is held in [watch] calls; a request from there would come back into it.
 bool inside_queue_call() noexcept {
   using observe::Point;
-  if (observe::t_breadcrumb.owner.load(std::memory_order_relaxed) == nullptr) return false;
-  const Point point = observe::t_breadcrumb.point.load(std::memory_order_relaxed);
+  const Point point = observe::current_point();
   return point == Point::queue_key || point == Point::queue_less || point == Point::pre_enqueue || point == Point::hint;
 }
 bool may_activate(void* ctx) { return is_allowed(self(ctx), "berth.queue_control/1", tags::cycle | tags::binder); }
@@ -396,7 +395,7 @@ constexpr berth_queue_control_v1 k_queue{sizeof(berth_queue_control_v1), 0,
                                          }};
 
 berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
-  const observe::Point point = observe::t_breadcrumb.point.load(std::memory_order_relaxed);
+  const observe::Point point = observe::current_point();
   if (point == observe::Point::filter || point == observe::Point::score) return BERTH_DENIED;
   if (!is_allowed(self(ctx), "record() of berth.events/1", tags::cycle | tags::binder | tags::watch))
     return BERTH_DENIED;

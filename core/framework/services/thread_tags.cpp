@@ -69,7 +69,7 @@ bool is_allowed(const PluginInstance& plugin, std::string_view function, std::ui
   const observe::CrumbOwner* const owner = observe::t_breadcrumb.owner.load(std::memory_order_relaxed);
   // A host function that another plugin called has come back to this one: its own rules hold.
   if (owner != nullptr && owner != &plugin.crumb()) return true;
-  const Point point = owner == nullptr ? Point::none : observe::t_breadcrumb.point.load(std::memory_order_relaxed);
+  const Point point = observe::current_point();
   if ((tags_of(point) & where) != 0) return true;
   write_log(plugin, BERTH_LOG_ERROR,
             fmt::format("{} was denied {}: it may be called from {}", function,

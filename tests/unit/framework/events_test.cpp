@@ -4,14 +4,9 @@
 namespace berth::framework::testing {
 namespace {
 
-TEST(PluginEvents, AreOfTheProfileThatUsesThePlugin) {
-  FrameworkFixture f;
-  FakePlugin& plugin = f.make_plugin("Talks");
-  const auto instance = f.create(plugin, "second-scheduler");
-  ASSERT_TRUE(instance.ok());
+berth_code record_event(FakePlugin& plugin) {
   const berth_host_v1& host = *plugin.host;
   const auto* const events = static_cast<const berth_events_v1*>(host.service(host.ctx, "berth.events/1"));
-  ASSERT_NE(events, nullptr);
   berth_event_spec_v1 event{};
   event.struct_size = sizeof event;
   event.type = BERTH_EVENT_WARNING;
@@ -19,10 +14,30 @@ TEST(PluginEvents, AreOfTheProfileThatUsesThePlugin) {
   event.regarding_ns = key("shop");
   event.regarding_name = key("web");
   event.reason = key("Odd");
-  ASSERT_EQ(events->record(host.ctx, &event), static_cast<berth_code>(BERTH_OK));
+  return events->record(host.ctx, &event);
+}
+
+TEST(PluginEvents, AreOfTheProfileThatUsesThePlugin) {
+  FrameworkFixture f;
+  FakePlugin& plugin = f.make_plugin("Talks");
+  const auto instance = f.create(plugin, "second-scheduler");
+  ASSERT_TRUE(instance.ok());
+  ASSERT_EQ(record_event(plugin), static_cast<berth_code>(BERTH_OK));
   ASSERT_EQ(f.ports.events.size(), 1U);
   EXPECT_EQ(f.ports.events[0].profile, "second-scheduler");
   EXPECT_EQ(f.ports.events[0].reason, "Odd");
+}
+
+TEST(PluginEvents, AreRefusedInFilterAndNotOnAThreadThatHasBeenThere) {
+  FrameworkFixture f;
+  FakePlugin& plugin = f.make_plugin("Talks");
+  const auto instance = f.create(plugin);
+  ASSERT_TRUE(instance.ok());
+  observe::enter_plugin((*instance)->crumb(), observe::Point::filter);
+  const berth_code in_filter = record_event(plugin);
+  observe::leave_plugin();
+  EXPECT_EQ(in_filter, static_cast<berth_code>(BERTH_DENIED));
+  EXPECT_EQ(record_event(plugin), static_cast<berth_code>(BERTH_OK));
 }
 
 }  // namespace
