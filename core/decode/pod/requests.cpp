@@ -390,8 +390,8 @@ std::vector<model::ContainerResources> per_container(const Input& input, SymbolT
   using ContainerKind = model::ContainerResources::Kind;
   std::vector<model::ContainerResources> out;
   for (const Container& each : input.init_containers)
-    out.push_back(
-        {each.restartable ? ContainerKind::sidecar : ContainerKind::init, side_by_side(each.spec, each.limits, symbols), each.name});
+    out.push_back({each.restartable ? ContainerKind::sidecar : ContainerKind::init,
+                   side_by_side(each.spec, each.limits, symbols), each.name});
   for (const Container& each : input.containers)
     out.push_back({ContainerKind::app, side_by_side(each.spec, each.limits, symbols), each.name});
   return out;
