@@ -101,17 +101,15 @@ std::vector<std::string_view> nodes_of(const text::Value& root) {
 
 }  // namespace
 
-bool is_stranded(const cluster::ObjectRef& object, const cluster::EmbeddedCluster& cluster,
-                 const std::set<std::string, std::less<>>& node_names) {
-  if (object.resource != k_claims) return false;
-  const model::ObjectPtr claim = cluster.find_object(k_claims, object.ns, object.name);
-  if (claim == nullptr) return false;
-  const auto documents = parsed_claim(claim->json);
-  if (documents.empty()) return false;
-  const std::vector<std::string_view> nodes = nodes_of(documents.front().root());
-  return !nodes.empty() && std::none_of(nodes.begin(), nodes.end(), [&](std::string_view name) {
-    return node_names.find(name) != node_names.end();
-  });
+bool has_stranded_claim(const cluster::EmbeddedCluster& cluster,
+                        const std::function<bool(std::string_view)>& has_node) {
+  for (const model::ObjectPtr& object : cluster.objects_of(k_claims)) {
+    const auto documents = parsed_claim(object->json);
+    if (documents.empty()) continue;
+    const std::vector<std::string_view> nodes = nodes_of(documents.front().root());
+    if (!nodes.empty() && std::none_of(nodes.begin(), nodes.end(), has_node)) return true;
+  }
+  return false;
 }
 
 std::string claims_json(const model::Pod& pod, const cluster::EmbeddedCluster& cluster) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <set>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -16,8 +16,7 @@ inline constexpr std::string_view k_slices = "resource.k8s.io/v1/resourceslices"
 /// was made for extended resources. Empty when it has none. Shares have random ids, which stand as "*".
 std::string claims_json(const model::Pod& pod, const cluster::EmbeddedCluster& cluster);
 
-/// True when the object is a claim, and is allocated for nodes that are all gone.
-bool is_stranded(const cluster::ObjectRef& object, const cluster::EmbeddedCluster& cluster,
-                 const std::set<std::string, std::less<>>& node_names);
+/// True when some claim is allocated for nodes that are all gone.
+bool has_stranded_claim(const cluster::EmbeddedCluster& cluster, const std::function<bool(std::string_view)>& has_node);
 
 }  // namespace berth::app

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -8,17 +7,14 @@
 
 namespace berth::app {
 
-/// A cluster's writer that can be told to carry out no writes of objects for a while, but of some: the others are answered as if
-/// they had been.
+/// A cluster's writer that can be told to carry out no writes of objects for a while: they are answered as if they had been.
 ///
 /// Place:   behind SinglePass, which tries pods without giving up anything for those that do not fit. Threads: one.
 class ObjectWriteGate final : public cluster::ClusterWriter {
  public:
-  using Passes = std::function<bool(const cluster::ObjectRef&)>;
-  /// passes: whether writes of an object are carried out nevertheless; asked for each write.
-  ObjectWriteGate(cluster::ClusterWriter& writer, Passes passes) : writer_(writer), passes_(std::move(passes)) {}
+  explicit ObjectWriteGate(cluster::ClusterWriter& writer) : writer_(writer) {}
 
-  /// Runs `body`; what it writes to objects that do not pass does not happen.
+  /// Runs `body`; what it writes to objects does not happen.
   template <typename Body>
   auto closed(Body&& body) {
     struct Reopen {
@@ -40,11 +36,11 @@ class ObjectWriteGate final : public cluster::ClusterWriter {
   }
   void evict(const cluster::PodRef& pod, Done done) override { writer_.evict(pod, std::move(done)); }
   void patch_object(const cluster::ObjectRef& object, std::string_view merge_patch_json, Done done) override {
-    if (is_closed_ && !passes_(object)) return done(Unit{});
+    if (is_closed_) return done(Unit{});
     writer_.patch_object(object, merge_patch_json, std::move(done));
   }
   void write_object(const cluster::ObjectWrite& write, ObjectDone done) override {
-    if (is_closed_ && !passes_(write.object)) return done(write.body);
+    if (is_closed_) return done(write.body);
     writer_.write_object(write, std::move(done));
   }
   void record_event(const cluster::EventRecord& event, Done done) override {
@@ -53,7 +49,6 @@ class ObjectWriteGate final : public cluster::ClusterWriter {
 
  private:
   cluster::ClusterWriter& writer_;
-  const Passes passes_;
   bool is_closed_ = false;
 };
 

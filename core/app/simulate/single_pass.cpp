@@ -27,10 +27,7 @@ class SinglePass::Feed final : public cluster::ClusterSink {
 };
 
 SinglePass::World::World(SymbolTable& symbols, std::int64_t wall_ns)
-    : clock(wall_ns),
-      timers(clock),
-      cluster(symbols, clock, {.claim_controller = true}),
-      gate(cluster, [this](const cluster::ObjectRef& object) { return is_stranded(object, cluster, node_names); }) {}
+    : clock(wall_ns), timers(clock), cluster(symbols, clock, {.claim_controller = true}), gate(cluster) {}
 
 Result<std::unique_ptr<SinglePass>, text::Diagnostics> SinglePass::make(SymbolTable& symbols,
                                                                         const config::Configuration& configuration,
@@ -74,15 +71,16 @@ SinglePass::~SinglePass() { world_->cluster.stop(); }
 
 void SinglePass::load(const cluster::Manifests& manifests) {
   for (const decode::Decoded& object : manifests.objects)
-    if (const auto* node = std::get_if<model::NodePtr>(&object)) {
-      intake_.cache.add_node(*node);
-      world_->node_names.emplace((*node)->name);
-    }
+    if (const auto* node = std::get_if<model::NodePtr>(&object)) intake_.cache.add_node(*node);
   for (const decode::Decoded& object : manifests.objects)
     if (const auto* other = std::get_if<model::ObjectPtr>(&object)) world_->cluster.put_object(*other);
   for (const decode::Decoded& object : manifests.objects) {
     if (const auto* pod = std::get_if<model::PodPtr>(&object); pod != nullptr && !(*pod)->finished()) load(*pod);
   }
+  gives_up_ = has_stranded_claim(world_->cluster, [this](std::string_view name) {
+    const Symbol symbol = symbols_.find(name);
+    return symbol != k_no_symbol && intake_.cache.find_node(symbol) != nullptr;
+  });
   world_->cluster.start(*feed_);
   for (const decode::Decoded& object : manifests.objects) {
     const auto* pod = std::get_if<model::PodPtr>(&object);
@@ -122,7 +120,8 @@ std::vector<report::Decision> SinglePass::run(const Options& options) {
       deciding_.queue.done(std::move(ticket));
       continue;
     }
-    cycle::Outcome outcome = world_->gate.closed([&] { return deciding_.cycle.run(pod, ticket.pod_class()); });
+    const auto attempt = [&] { return deciding_.cycle.run(pod, ticket.pod_class()); };
+    cycle::Outcome outcome = gives_up_ ? attempt() : world_->gate.closed(attempt);
     report::Decision decision = report::describe(pod, outcome, symbols_, intake_.cache);
     decision.explanation = std::move(explanation);
     if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {

@@ -2,7 +2,6 @@
 #pragma once
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,9 +24,9 @@ namespace berth::app {
 ///
 /// A placed pod is assumed and reserved, and its pre-bind plugins write to an imagined cluster, so later pods see it and what
 /// was done for it. Nothing else is written: no pod is bound, evicted or retried, the nominations of the manifests hold to
-/// the end, and none is added to them. Only a pod's own scheduling gates hold it back. Of what post-filter plugins write for a
-/// pod that fits nowhere, only what concerns claims that are allocated for nodes that are all gone is carried out: no pod
-/// can use those. Otherwise a pass gives nothing up. Threads: one.
+/// the end, and none is added to them. Only a pod's own scheduling gates hold it back. What post-filter plugins write for a
+/// pod that fits nowhere is carried out only where some claim is allocated for nodes that are all gone; otherwise a pass
+/// gives nothing up. Threads: one.
 class SinglePass {
  public:
   struct Options {
@@ -62,8 +61,7 @@ class SinglePass {
     ManualClock clock;
     binding::Timers timers;
     binding::InlineExecutor executor;
-    cluster::EmbeddedCluster cluster;  // objects and what plugins write to them
-    std::set<std::string, std::less<>> node_names;
+    cluster::EmbeddedCluster cluster;                             // objects and what plugins write to them
     ObjectWriteGate gate;                                         // between plugins and cluster
     std::unordered_map<std::string, model::PodPtr> pending_pods;  // by namespace/name
     queue::FixedNominations nominated;
@@ -80,6 +78,7 @@ class SinglePass {
   const scheduler::DecisionParts deciding_;
   const ingest::IngestParts intake_;
   const std::unique_ptr<Feed> feed_;
+  bool gives_up_ = false;  // what post-filter plugins write is carried out
 };
 
 }  // namespace berth::app
