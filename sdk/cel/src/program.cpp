@@ -92,36 +92,7 @@ Outcome Evaluator::evaluate(const Program& program, const Device& device, const 
   return {Verdict::error, state.arena.copy(text), evaluation.cost(), Stop::none, steps};
 }
 
-// Which lock guards what, for Clang's analysis of threads; other compilers see plain members.
-#if defined(__clang__)
-#define BERTH_CEL_LOCK(x) __attribute__((x))
-#else
-#define BERTH_CEL_LOCK(x)
-#endif
-
-class BERTH_CEL_LOCK(capability("mutex")) Mutex {
- public:
-  void lock() BERTH_CEL_LOCK(acquire_capability()) { mutex_.lock(); }
-  void unlock() BERTH_CEL_LOCK(release_capability()) { mutex_.unlock(); }
-
- private:
-  std::mutex mutex_;
-};
-
-class BERTH_CEL_LOCK(scoped_lockable) Lock {
- public:
-  explicit Lock(Mutex& mutex) BERTH_CEL_LOCK(acquire_capability(mutex)) : mutex_(mutex) { mutex_.lock(); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-  ~Lock() BERTH_CEL_LOCK(release_capability()) { mutex_.unlock(); }
-
- private:
-  Mutex& mutex_;
-};
-
 struct CacheState {
-  CacheState(std::size_t programs, std::size_t most_bytes) : programs_max(programs), bytes_max(most_bytes) {}
-
   struct Entry {
     std::string text;
     Compiled compiled;
@@ -129,20 +100,20 @@ struct CacheState {
   };
   const std::size_t programs_max;
   const std::size_t bytes_max;
-  mutable Mutex mutex;
-  std::list<Entry> entries BERTH_CEL_LOCK(guarded_by(mutex));  ///< the one used last is first
-  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_text BERTH_CEL_LOCK(guarded_by(mutex));
-  std::size_t bytes BERTH_CEL_LOCK(guarded_by(mutex)) = 0;
+  mutable std::mutex mutex;
+  std::list<Entry> entries;  ///< the one used last is first
+  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_text;
+  std::size_t bytes = 0;
 };
 
 ProgramCache::ProgramCache(std::size_t programs_max, std::size_t bytes_max)
-    : state_(new CacheState(programs_max, bytes_max)) {}
+    : state_(new CacheState{programs_max, bytes_max, {}, {}, {}, 0}) {}
 ProgramCache::~ProgramCache() = default;
 
 Compiled ProgramCache::get(std::string_view text) {
   CacheState& state = *state_;
   {
-    const Lock lock(state.mutex);
+    const std::lock_guard lock(state.mutex);
     if (const auto found = state.by_text.find(text); found != state.by_text.end()) {
       state.entries.splice(state.entries.begin(), state.entries, found->second);
       return found->second->compiled;
@@ -153,7 +124,7 @@ Compiled ProgramCache::get(std::string_view text) {
   const std::size_t bytes = sizeof(CacheState::Entry) + 2 * text.size() + compiled.error.message.size() +
                             (compiled.program == nullptr ? 0 : compiled.program->bytes());
   if (bytes > state.bytes_max || state.programs_max == 0) return compiled;
-  const Lock lock(state.mutex);
+  const std::lock_guard lock(state.mutex);
   if (state.by_text.find(text) != state.by_text.end()) return compiled;
   state.entries.push_front({std::string(text), compiled, bytes});
   state.by_text.emplace(state.entries.front().text, state.entries.begin());
@@ -167,12 +138,12 @@ Compiled ProgramCache::get(std::string_view text) {
 }
 
 std::size_t ProgramCache::size() const {
-  const Lock lock(state_->mutex);
+  const std::lock_guard lock(state_->mutex);
   return state_->entries.size();
 }
 
 std::size_t ProgramCache::bytes() const {
-  const Lock lock(state_->mutex);
+  const std::lock_guard lock(state_->mutex);
   return state_->bytes;
 }
 
