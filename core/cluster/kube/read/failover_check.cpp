@@ -7,6 +7,7 @@
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/read/answer_body.hpp"
 #include "cluster/kube/read/api_status.hpp"
+#include "cluster/kube/read/object_answers.hpp"
 #include "net/http_session.hpp"
 #include "net/url.hpp"
 #include "observe/log.hpp"
@@ -18,9 +19,7 @@ namespace {
 constexpr std::chrono::milliseconds k_retry{500};
 constexpr std::chrono::seconds k_list_quiet_limit{10};  // a list that sends nothing for that long is broken
 constexpr std::size_t k_looked_at_max = 100;            // one after the other; more are quicker to list
-// Names are all that counts; a server that cannot leave the rest away sends whole objects.
-constexpr const char* k_names_only =
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+constexpr int k_tries_max = 5;                          // with a server that answers
 
 using Uids = boost::unordered_flat_set<std::string>;
 
@@ -64,7 +63,7 @@ asio::awaitable<Result<ListMetadata>> PlacementCheck::State::list(const std::str
   request.target =
       "/api/v1/pods?fieldSelector=" + net::percent_encode(selector + (selector.empty() ? "" : ",") + "spec.nodeName=");
   if (!from.empty()) request.target += "&continue=" + net::percent_encode(from);
-  request.accept = k_names_only;
+  request.accept = k_metadata_only_list;
   Result<std::unique_ptr<net::BodyStream>> body = co_await http->open(std::move(request));
   if (!body.ok()) co_return body.error();
   if ((*body)->status() != 200)
@@ -98,6 +97,7 @@ asio::awaitable<Status> PlacementCheck::State::verify_binding(const model::PodPt
   net::Request request;
   request.target =
       fmt::format("/api/v1/namespaces/{}/pods/{}", net::percent_encode(pod->ns), net::percent_encode(pod->name));
+  request.answer_bytes_max = k_object_bytes_max;
   Result<net::Response> response = co_await http->exchange(std::move(request));
   const Result<std::string> body = body_of(std::move(response));
   if (!body.ok()) {
@@ -143,7 +143,7 @@ asio::awaitable<Status> PlacementCheck::State::look_at_all(const std::vector<mod
 }
 
 asio::awaitable<void> PlacementCheck::State::run(std::function<void(bool)> done) {
-  for (;;) {
+  for (int refused = 0;;) {
     // The list comes first: whatever is heard of later and missing in it is only asked for in vain.
     const Result<Uids> uids = co_await waiting();
     Status outcome = Unit{};
@@ -159,6 +159,11 @@ asio::awaitable<void> PlacementCheck::State::run(std::function<void(bool)> done)
     }
     if (outcome.ok()) break;
     observe::warning("Pending pods cannot be read yet", {{"err", outcome.error().message}});
+    // What one pod makes unreadable stays so; the list that follows passes over it.
+    if (outcome.error().code != ErrorCode::unreachable && ++refused == k_tries_max) {
+      tell([&] { done(false); });
+      co_return;
+    }
     co_await net::wait_for(k_retry);
   }
   tell([&] { done(true); });

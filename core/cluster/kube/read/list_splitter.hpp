@@ -6,12 +6,9 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "cluster/kube/read/object_answers.hpp"
 
 namespace berth::cluster::kube {
-
-/// One object of a list or watch, in either encoding; client-go takes 16 MiB of a frame as well. Lists as a whole have no
-/// limit: they are never held.
-inline constexpr std::size_t k_object_bytes_max = 16 * 1024 * 1024;
 
 /// Cuts the JSON of a Kubernetes list into its items while it arrives, so that no more than one item is ever held.
 ///

@@ -10,6 +10,7 @@
 #include "cluster/kube/read/answer_body.hpp"
 #include "cluster/kube/read/api_status.hpp"
 #include "cluster/kube/read/backoff.hpp"
+#include "cluster/kube/read/object_answers.hpp"
 #include "cluster/kube/read/silence_limit.hpp"
 #include "net/http_session.hpp"
 #include "observe/log.hpp"
@@ -23,6 +24,7 @@ constexpr std::chrono::seconds k_short_watch{1};    // a watch that ends sooner 
 constexpr int k_page_tries = 5;
 constexpr std::chrono::minutes k_not_served_retry{1};  // for resources that the server may get later
 constexpr std::chrono::milliseconds k_catch_up_retry{500};
+constexpr int k_catch_up_tries_max = 5;                     // with a server that answers; then the whole list is read
 constexpr int k_unreadable_in_a_row_max = 100;              // of a watch; then the whole list is read again
 constexpr std::chrono::milliseconds k_step_patience{1000};  // for a watch to come to the newest version
 constexpr std::chrono::seconds k_settled{30};  // a watch that is open for that long has told what it missed
@@ -188,6 +190,8 @@ void Reflector::State::take_snapshot_now() {
 asio::awaitable<Result<std::string>> Reflector::State::newest_version() {
   net::Request request;
   request.target = target.path() + "?limit=1";  // without a version: what the server's store holds, not its cache
+  request.accept = k_metadata_only_list;
+  request.answer_bytes_max = k_object_bytes_max;
   Result<net::Response> response = co_await http->exchange(std::move(request));
   const Result<std::string> body = body_of(std::move(response));
   if (!body.ok()) co_return body.error();
@@ -198,7 +202,7 @@ asio::awaitable<Result<std::string>> Reflector::State::newest_version() {
 }
 
 asio::awaitable<void> Reflector::State::catch_up(std::function<void()> done, std::chrono::milliseconds patience) {
-  for (;;) {
+  for (int refused = 0;;) {
     const Result<std::string> newest = co_await newest_version();
     if (newest.ok()) {
       when_there.push_back(std::move(done));
@@ -210,6 +214,12 @@ asio::awaitable<void> Reflector::State::catch_up(std::function<void()> done, std
       co_return;
     }
     log_once(newest.error());
+    // What makes the first object of a list unreadable may stay so, and it is anybody's.
+    if (newest.error().code != ErrorCode::unreachable && ++refused == k_catch_up_tries_max) {
+      when_there.push_back(std::move(done));
+      take_snapshot_now();
+      co_return;
+    }
     co_await net::wait_for(k_catch_up_retry);
   }
   if (number_of(wanted) != 0 && is_caught_up()) {

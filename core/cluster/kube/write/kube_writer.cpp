@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "cluster/kube/read/api_status.hpp"
+#include "cluster/kube/read/object_answers.hpp"
 #include "text/json_object.hpp"
 
 namespace berth::cluster::kube {
@@ -40,6 +41,18 @@ std::string object_path(const ObjectRef& object) {
   if (!object.ns.empty()) path += "/namespaces/" + net::percent_encode(object.ns);
   path += "/" + resource.substr(last + 1);
   return object.name.empty() ? path : path + "/" + net::percent_encode(object.name);
+}
+
+/// Of a write that is answered with the object, of which whether it was done is all that counts.
+net::Request write_request(net::Method method, std::string target, net::RetryPolicy retry) {
+  net::Request request;
+  request.method = method;
+  request.target = std::move(target);
+  request.retry = retry;
+  request.urgent = true;
+  request.accept = k_metadata_only;
+  request.answer_bytes_max = k_object_bytes_max;
+  return request;
 }
 
 Status status_of(Result<net::Response> response) {
@@ -204,6 +217,7 @@ void KubeWriter::verify_binding(const PodRef& pod, std::string node_name, Error 
   request.priority = priority_of(pod);
   request.retry = until_answered();
   request.urgent = true;
+  request.answer_bytes_max = k_object_bytes_max;
   client_.send(std::move(request), [pod, node = std::move(node_name), heard = std::move(heard),
                                     done = std::move(done)](Result<net::Response> response) {
     const Result<std::string> body = body_of(std::move(response));
@@ -215,13 +229,10 @@ void KubeWriter::verify_binding(const PodRef& pod, std::string node_name, Error 
 
 std::uint64_t KubeWriter::send_patch(const PodRef& pod, std::string_view subresource, std::string content_type,
                                      std::string body, bool urgent, Done done) {
-  net::Request request;
-  request.method = net::Method::patch;
-  request.target = pod_path(pod, subresource);
+  net::Request request = write_request(net::Method::patch, pod_path(pod, subresource), k_status_retry);
   request.priority = priority_of(pod);
   request.content_type = std::move(content_type);
   request.body = std::move(body);
-  request.retry = k_status_retry;
   request.urgent = urgent;
   return client_.send(std::move(request), [done = std::move(done)](Result<net::Response> response) {
     Status status = status_of(std::move(response));
@@ -292,26 +303,18 @@ void KubeWriter::send_eviction(const PodRef& pod, Done done) {
   JsonObject body;
   body.text("kind", "DeleteOptions").text("apiVersion", "v1");
   if (!pod.uid.empty()) body.json("preconditions", uid_json(pod));
-  net::Request request;
-  request.method = net::Method::del;
-  request.target = pod_path(pod, "");
+  net::Request request = write_request(net::Method::del, pod_path(pod, ""), k_write_retry);
   request.priority = priority_of(pod);
   request.body = body.done();
-  request.retry = k_write_retry;
-  request.urgent = true;
   client_.send(std::move(request),
                [done = std::move(done)](Result<net::Response> response) { done(status_of(std::move(response))); });
 }
 
 void KubeWriter::patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) {
-  net::Request request;
-  request.method = net::Method::patch;
-  request.target = object_path(object);
+  net::Request request = write_request(net::Method::patch, object_path(object), k_status_retry);
   request.content_type = "application/merge-patch+json";
   request.body = merge_patch_json;
-  request.retry = k_status_retry;
   request.retry.conflicts = false;
-  request.urgent = true;
   client_.send(std::move(request),
                [done = std::move(done)](Result<net::Response> response) { done(status_of(std::move(response))); });
 }
@@ -362,6 +365,7 @@ void KubeWriter::send_object(const ObjectWrite& write, ObjectDone done) {
       break;
   }
   request.urgent = true;
+  request.answer_bytes_max = k_object_bytes_max;
   client_.send(std::move(request),
                [done = std::move(done)](Result<net::Response> response) { done(body_of(std::move(response))); });
 }
