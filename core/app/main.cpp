@@ -54,6 +54,16 @@ auto in_child(int (*run)(const Options& options, std::ostream& out, std::ostream
   return [run](const Options& options) { return app::supervised([&] { return run(options, std::cout, std::cerr); }); };
 }
 
+void add_tested_file(CLI::App& command, app::TestedFileOptions& options) {
+  options.product = product();
+  options.host_services = app::host_offer().services;
+  command.add_option("FILE", options.file, "Plugin file")->required();
+  command.add_option("--config", options.config,
+                     "A configuration with the plugins; without it they join the default profile");
+  command.add_option("--plugin-dir", options.plugin_dir, "Directory of berth's own plugin files");
+  command.add_flag("--json", options.json, "One JSON object");
+}
+
 constexpr const char* k_exit_codes =
     "Exit status: 0 done; 1 bad input (configuration, plugin files, manifests); all errors are reported at once;\n"
     "2 wrong usage (of run: 1, as of kube-scheduler); 3 pods stay pending (simulate --fail-on-pending).";
@@ -172,36 +182,24 @@ int main(int argc, char** argv) {
   new_cli->add_option("--directory", new_plugin.directory, "Where the folder is made; the current directory");
   new_cli->callback([&] { status = app::new_plugin(new_plugin, std::cout, std::cerr); });
   app::PluginVerifyOptions verify;
-  verify.product = inspect.product;
-  verify.host_services = inspect.host_services;
   auto* verify_cli = plugin_cli->add_subcommand(
       "verify", "Run the plugins of a file against the contract, each check in a process of its own");
-  verify_cli->add_option("FILE", verify.file, "Plugin file")->required();
-  verify_cli->add_option("--config", verify.config,
-                         "A configuration with the plugins; without it they join the default profile");
-  verify_cli->add_option("--plugin-dir", verify.plugin_dir, "Directory of berth's own plugin files");
+  add_tested_file(*verify_cli, verify);
   verify_cli->add_option("--checks", verify.checks, "Only these, with commas between them: V04,V07")->delimiter(',');
   verify_cli->add_option("--time-limit-seconds", verify.limit_seconds, "Seconds that each part of a check may take")
       ->check(CLI::Range(1u, 3'600u))
       ->capture_default_str();
-  verify_cli->add_flag("--json", verify.json, "One JSON object");
   verify_cli->callback([&] { status = app::verify_plugin(verify, std::cout, std::cerr); });
   app::PluginBenchOptions bench;
-  bench.product = inspect.product;
-  bench.host_services = inspect.host_services;
   auto* bench_cli =
       plugin_cli->add_subcommand("bench", "Say what the plugins of a file cost for each decision and node");
-  bench_cli->add_option("FILE", bench.file, "Plugin file")->required();
-  bench_cli->add_option("--config", bench.config,
-                        "A configuration with the plugins; without it they join the default profile");
-  bench_cli->add_option("--plugin-dir", bench.plugin_dir, "Directory of berth's own plugin files");
+  add_tested_file(*bench_cli, bench);
   bench_cli->add_option("--nodes", bench.nodes, "Number of nodes in the simulated cluster")
       ->check(CLI::Range(1u, 200'000u))
       ->capture_default_str();
   bench_cli->add_option("--rounds", bench.rounds, "Number of rounds; the median is printed")
       ->check(CLI::Range(1u, 1'000u))
       ->capture_default_str();
-  bench_cli->add_flag("--json", bench.json, "One JSON object");
   bench_cli->callback([&] { status = app::bench_plugin(bench, std::cout, std::cerr); });
 
   std::vector<std::string> words = app::arguments(argc, argv, cli);

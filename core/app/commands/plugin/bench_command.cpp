@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <ostream>
 
-#include "app/commands/plugin/plugin_command.hpp"
 #include "app/verify/file_under_test.hpp"
 #include "app/verify/plugin_cost.hpp"
 #include "app/verify/trial.hpp"

@@ -2,20 +2,14 @@
 #pragma once
 #include <cstdint>
 #include <iosfwd>
-#include <string>
-#include <vector>
+
+#include "app/commands/plugin/plugin_command.hpp"
 
 namespace berth::app {
 
-struct PluginBenchOptions {
-  std::string file;
-  std::string config;      // with the plugins in a profile; empty: they are added to the default profile
-  std::string plugin_dir;  // of berth's own plugins
+struct PluginBenchOptions : TestedFileOptions {
   std::uint32_t nodes = 5'000;
   std::uint32_t rounds = 15;
-  bool json = false;
-  std::string product;
-  std::vector<std::string> host_services;
 };
 
 /// `berth plugin bench`: what the plugins of a file cost for each decision and each node, compared with the same profile

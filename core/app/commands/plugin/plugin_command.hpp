@@ -16,6 +16,16 @@ struct PluginInspectOptions {
   std::vector<std::string> host_services = {};  // compared with what the notes require; empty: not compared
 };
 
+/// The file that verify and bench run, and with what.
+struct TestedFileOptions {
+  std::string file;
+  std::string config;      // with the plugins in a profile; empty: they are added to the default profile
+  std::string plugin_dir;  // of berth's own plugins
+  bool json = false;
+  std::string product;
+  std::vector<std::string> host_services;
+};
+
 /// What files are held against that are looked at alone. Without host services, those that they need are not compared.
 loader::FileRules inspection_rules(const std::string& product, const std::vector<std::string>& host_services);
 

@@ -5,17 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "app/commands/plugin/plugin_command.hpp"
+
 namespace berth::app {
 
-struct PluginVerifyOptions {
-  std::string file;
-  std::string config;                // with the plugins in a profile; empty: they are added to the default profile
-  std::string plugin_dir;            // of berth's own plugins
+struct PluginVerifyOptions : TestedFileOptions {
   std::vector<std::string> checks;   // "V04"; empty: all
   std::uint32_t limit_seconds = 60;  // for each part of a check
-  bool json = false;
-  std::vector<std::string> host_services;
-  std::string product;
 };
 
 /// `berth plugin verify`: the contract of every point, checked by running the plugins of a file in processes of their own
