@@ -126,7 +126,7 @@ def run(options, folder):
             shadow = subprocess.Popen([options.berth, "run", "--shadow", "-o", "json", "--config", configs["b"], "--secure-port=0",
                                        "--plugin-dir", options.plugins], stdin=subprocess.DEVNULL, stdout=report, stderr=log)
         children.append(shadow)
-        wait("the shadow follows", lambda: "In the shadow" in log_path.read_text())
+        wait("the shadow follows", lambda: "Shadow mode: repeating" in log_path.read_text())
         with open(folder / "kube-scheduler.log", "wb") as log:
             children.append(subprocess.Popen([options.servers / "kube-scheduler", "--config", configs["a"], "--secure-port=0"],
                                              stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT))
