@@ -27,6 +27,7 @@
 #include "base/guarded.hpp"
 #include "net/wire/record_limit.hpp"
 #include "observe/log.hpp"
+#include "serving/connection_rates.hpp"
 #include "serving/connection_table.hpp"
 #include "serving/peer_identity.hpp"
 #include "serving/request_reader.hpp"
@@ -191,6 +192,7 @@ struct HttpsServer::State {
   asio::ip::tcp::acceptor acceptor{acceptor_strand};
   asio::steady_timer reload{threads.io()}, pause{acceptor_strand}, room{acceptor_strand};
   SpareDescriptor spare;
+  ConnectionRates rates{options.connections_per_s, options.connections_burst};  // on the acceptor's strand
 };
 
 Status HttpsServer::State::listen() {
@@ -280,6 +282,13 @@ asio::awaitable<bool> HttpsServer::State::accept_one() {
     co_return true;
   }
   ++counts->accepted;
+  boost::system::error_code has_left;
+  const asio::ip::tcp::endpoint caller = socket.remote_endpoint(has_left);
+  if (has_left) co_return true;
+  if (!rates.admit(caller.address(), std::chrono::steady_clock::now())) {
+    counts->note_end(End::connection_rate);
+    co_return true;
+  }
   if (co_await make_room()) welcome(std::move(socket));
   co_return true;
 }

@@ -88,6 +88,8 @@ struct HttpsServerOptions {
 
   /// When there are so many, one is ended for each that comes: see ConnectionTable.
   std::size_t connections_max = 256;
+  /// Of one address, and that many at once: what is beyond is closed before the handshake. See ConnectionRates.
+  double connections_per_s = 100, connections_burst = 500;
   std::chrono::milliseconds handshake_limit{10'000};
   /// For a whole request, however its bytes drip; and for taking the answer.
   std::chrono::milliseconds request_limit{32'000};

@@ -14,9 +14,17 @@ namespace berth::serving {
 /// What one server has seen of its callers. Threads: any.
 struct ServingCounts {
   /// Why the server, not the caller, ended a connection.
-  enum class End : std::uint8_t { no_room, handshake_time, request_time, idle_time, answer_time, other_records };
-  static constexpr std::array k_ends = {"no_room",   "handshake_time", "request_time",
-                                        "idle_time", "answer_time",    "other_records"};
+  enum class End : std::uint8_t {
+    no_room,
+    connection_rate,
+    handshake_time,
+    request_time,
+    idle_time,
+    answer_time,
+    other_records
+  };
+  static constexpr std::array k_ends = {"no_room",   "connection_rate", "handshake_time", "request_time",
+                                        "idle_time", "answer_time",     "other_records"};
   static constexpr std::array k_refusals = {400, 411, 413, 414, 429, 431, 505};
 
   std::atomic<std::int64_t> open{0};

@@ -59,14 +59,12 @@ def read_cases():
 
 
 def run_case(run, case, folder):
-    """("passed" | "failed" | "waits" | "not looked at", why, seconds)."""
+    """("passed" | "failed" | "waits", why, seconds)."""
     began = time.monotonic()
     folder.mkdir()
     try:
         run(case, folder)
         outcome = ("passed", "")
-    except FileNotFoundError as missing:
-        return "not looked at", f"{missing} is not installed", time.monotonic() - began
     except (Wrong, OSError, RuntimeError, subprocess.SubprocessError) as wrong:
         outcome = ("failed", f"{type(wrong).__name__}: {wrong}")
     if "waits_for" in case:
@@ -100,7 +98,7 @@ def main():
     options.berth, options.plugins = options.berth.resolve(), options.plugins.resolve()
     options.sdk, options.zoo = HERE.parents[1] / "sdk/include", HERE.parent / "zoo/plugins"
     cases = [(kind, case) for kind, case in read_cases() if re.search(options.only, case["name"])]
-    counts = {"passed": 0, "failed": 0, "waits": 0, "not looked at": 0}
+    counts = {"passed": 0, "failed": 0, "waits": 0}
     waiting = {}
     with tempfile.TemporaryDirectory(prefix="berth-hostile-") as temporary:
         top = pathlib.Path(temporary)
@@ -117,7 +115,7 @@ def main():
                     waiting.setdefault(case["waits_for"], []).append(case["name"])
                 if options.unmark and outcome == "failed" and why.startswith("holds although"):
                     unmark(case["name"])
-                if outcome in ("failed", "not looked at") or options.show and outcome == "waits":
+                if outcome == "failed" or options.show and outcome == "waits":
                     print(f"{outcome}: {case['name']}: {why}", flush=True)
                 if options.times:
                     print(f"  {seconds:6.1f} s {outcome:6} {case['name']}", flush=True)

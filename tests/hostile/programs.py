@@ -157,8 +157,8 @@ class RunningBerth:
             command += [f"--authentication-kubeconfig={kubeconfig}", f"--authorization-kubeconfig={kubeconfig}"]
         if not case.get("elects"):
             command += ["--leader-elect=false"]
-        if "open_files_max" in case:  # of which a process may take more for itself, up to the hard limit
-            command = ["bash", "-c", f"ulimit -Sn {case['open_files_max']}; exec \"$@\"", "bash", *command]
+        if "open_files_max" in case:  # the hard limit too, or the process would take more for itself
+            command = ["bash", "-c", f"ulimit -n {case['open_files_max']}; exec \"$@\"", "bash", *command]
         if "address_space_mb" in case:
             command = ["bash", "-c", f"ulimit -v {case['address_space_mb'] * 1024}; exec \"$@\"", "bash", *command]
         self.log_path, self.unread = folder / "log", None

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/live/live_server.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
+
 #include "app/cli/feature_gates.hpp"
 #include "app/live/api_connection.hpp"
 #include "base/product.hpp"
@@ -9,12 +13,22 @@
 namespace berth::app {
 namespace {
 
+/// A quarter of the files that may be open, for each of two servers: whoever connects leaves those that are needed to bind.
+std::size_t connections_max() {
+  constexpr std::size_t k_servers_share = 4, k_least = 4;
+  const std::size_t usual_max = serving::HttpsServerOptions().connections_max;
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return usual_max;
+  return std::clamp<std::size_t>(files.rlim_cur / k_servers_share, k_least, usual_max);
+}
+
 Result<serving::HttpsServerOptions> server_options(const RunOptions& options, KeySource source) {
   Result<serving::ServingKeys> keys = source.read();
   if (!keys.ok()) return keys.error();
   serving::HttpsServerOptions server;
   server.address = options.bind_address;
   server.port = options.secure_port;
+  server.connections_max = connections_max();
   server.keys = std::move(keys->any);
   server.named_keys = std::move(keys->named);
   if (source.has_files()) server.reload_keys = [source = std::move(source)] { return source.read(); };
@@ -101,6 +115,7 @@ Status LiveServer::serve_health(const FlagValues::PlainAddress& at, const std::v
   server.is_plain = true;
   server.address = at.address;
   server.port = at.port;
+  server.connections_max = connections_max();
   server.counts = health_counts_;
   std::vector<serving::Route> health;
   for (const serving::Route& route : routes)

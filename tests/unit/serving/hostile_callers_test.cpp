@@ -297,6 +297,7 @@ TEST_F(HostileCallers, WithoutFileDescriptorsCallersAreRefusedAndNothingSpins) {
 }
 
 TEST_F(HostileCallers, AThousandConnectionsAndGarbageLeaveItServing) {
+  options.connections_burst = 2000;
   serve();
   std::deque<RawCaller> callers;
   for (int i = 0; i < 1000; ++i) {
@@ -339,6 +340,17 @@ TEST_F(HostileCallers, WhoRenewsKeysWithoutEndIsLeft) {
   EXPECT_EQ(caller.status_of(k_good), "");
   EXPECT_EQ(ended(End::other_records), 1U);
   EXPECT_EQ(good(), k_ok);
+}
+
+TEST_F(HostileCallers, ConnectionsBeyondTheRateOfAnAddressAreClosedBeforeTheHandshake) {
+  options.connections_per_s = 1e-6;
+  options.connections_burst = 3;
+  serve();
+  std::deque<RawCaller> callers;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(callers.emplace_back(server->port()).status_of(k_good), k_ok) << i;
+  EXPECT_FALSE(RawCaller(server->port()).is_connected());
+  EXPECT_EQ(ended(End::connection_rate), 1U);
+  for (RawCaller& caller : callers) EXPECT_EQ(caller.status_of(k_good), k_ok);
 }
 
 }  // namespace
