@@ -58,6 +58,9 @@ bool is_scheduler_name(const config::Configuration& configuration, std::string_v
 
 Ground::Ground(SchedulerParts given)
     : parts(std::move(given)),
+      recorded_writer(parts.recorder != nullptr ? std::make_unique<RecordedWriter>(parts.writer, *parts.recorder)
+                                                : nullptr),
+      writer(recorded_writer ? *recorded_writer : parts.writer),
       cache(parts.symbols),
       bind_lookups{[&lookup = parts.lookup](const model::Pod& pod) {
                      const model::PodPtr now = lookup(pod);
@@ -71,8 +74,8 @@ Ground::Ground(SchedulerParts given)
       metrics(counters),
       waiting(parts.timers),
       recorded(parts.configuration, metrics, counters),
-      writes(parts.writer),
-      events(parts.writer),
+      writes(writer),
+      events(writer),
       tasks(parts.executor, parts.timers),
       group_members(groups, cache,
                     [&configuration = parts.configuration](std::string_view name) {

@@ -34,6 +34,7 @@
 #include "scheduler/decision_recording.hpp"
 #include "scheduler/plugin_ports.hpp"
 #include "scheduler/plugin_queue.hpp"
+#include "scheduler/recorded_cluster.hpp"
 #include "text/diagnostics.hpp"
 
 namespace berth::scheduler {
@@ -81,7 +82,7 @@ struct SchedulerParts {
   std::int64_t plan_limit_ns = cycle::k_plan_limit_ns;  // how long a plan for a pod group may take
   /// Only a pod's own scheduling gates hold it back: all others are tried, whatever pre-enqueue plugins say.
   bool opens_gates = false;
-  recording::Recorder* recorder = nullptr;        // gets decisions and what they depend on; null: nothing is recorded
+  recording::Recorder* recorder = nullptr;  // gets decisions, what they depend on and what is written; null: nothing
   binding::ExplainedEvents* explained = nullptr;  // as FailureHandler
   bool traps_unasked_fields = false;              // as FrameworkParts; for checks, not for a scheduler that serves
 };
@@ -96,7 +97,9 @@ struct Ground {
   Ground& operator=(const Ground&) = delete;
 
   const SchedulerParts parts;
-  std::unique_ptr<DecisionRecording> recording;  // null: nothing is recorded; outlives the cache
+  const std::unique_ptr<RecordedWriter> recorded_writer;  // null: nothing is recorded
+  cluster::ClusterWriter& writer;                         // that one, or the one that was given
+  std::unique_ptr<DecisionRecording> recording;           // null: nothing is recorded; outlives the cache
   cache::ClusterCache cache;
   cache::PodGroups groups;
   cache::Snapshot snapshot;

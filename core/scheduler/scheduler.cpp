@@ -58,14 +58,13 @@ HintThreadsOptions hint_options(const SchedulerParts& parts) {
   return options;
 }
 
-binding::ExtenderBindings extender_bindings(const SchedulerParts& parts) {
+binding::ExtenderBindings extender_bindings(const SchedulerParts& parts, cluster::ClusterWriter& writer) {
   binding::ExtenderBindings out;
   if (parts.extenders == nullptr || parts.extender_binding == ExtenderBinding::none) return out;
   for (const auto& extender : parts.extenders->all())
     if (extender->binds()) out.binders.push_back(extender.get());
   if (parts.extender_binding == ExtenderBinding::recorded)
-    out.record = [&writer = parts.writer](const model::Pod& pod, std::string_view node,
-                                          std::function<void(Status)> done) {
+    out.record = [&writer](const model::Pod& pod, std::string_view node, std::function<void(Status)> done) {
       writer.bind(cluster::PodRef::of(pod), node, std::move(done));
     };
   return out;
@@ -98,11 +97,12 @@ Scheduler::Scheduler(std::unique_ptr<Ground> ground, std::unique_ptr<framework::
                 deciding_.assert_held();
                 report(input, pod);
               }}),
-      failures_(queue_, parts_.lookup, parts_.writer, parts_.symbols, ground_->recorded, parts_.explained),
-      binder_({parts_.configuration.features.nominates_before_slow_bindings, parts_.bindings_in_flight_max},
-              {parts_.executor, ground_->waiting, failures_, queue_, parts_.writer, parts_.symbols, ground_->recorded,
-               keep_bound(), parts_.gate, ground_->bind_lookups, extender_bindings(parts_), parts_.watch}),
-      evictions_({parts_.executor, parts_.writer, ground_->queue, ground_->evictions,
+      failures_(queue_, parts_.lookup, ground_->writer, parts_.symbols, ground_->recorded, parts_.explained),
+      binder_(
+          {parts_.configuration.features.nominates_before_slow_bindings, parts_.bindings_in_flight_max},
+          {parts_.executor, ground_->waiting, failures_, queue_, ground_->writer, parts_.symbols, ground_->recorded,
+           keep_bound(), parts_.gate, ground_->bind_lookups, extender_bindings(parts_, ground_->writer), parts_.watch}),
+      evictions_({parts_.executor, ground_->writer, ground_->queue, ground_->evictions,
                   [this](std::string_view uid, model::PluginIndex by, const std::string& plugin) {
                     return ground_->waiting.preempt(uid, by, "preempted") ||
                            binder_.preempt(uid, by, "preempted by " + plugin);
@@ -231,7 +231,7 @@ Status Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reje
     event.action = "Preempting";
     event.note = binding::event_note(rejection.preemption->sentence());
     event.controller = pod->scheduler_name;
-    parts_.writer.record_event(event, [](const Status&) {});
+    ground_->writer.record_event(event, [](const Status&) {});
   }
   if (!parts_.configuration.features.evicts_in_background)
     return evictions_.carry_out(std::move(order), k_eviction_patience);
@@ -254,7 +254,7 @@ void Scheduler::report(const cycle::UndeclaredInput& input, const model::Pod& po
   event.action = "Scheduling";
   event.note = binding::event_note(sentence);
   event.controller = pod.scheduler_name;
-  parts_.writer.record_event(event, [](const Status&) {});
+  ground_->writer.record_event(event, [](const Status&) {});
 }
 
 cycle::Explanation Scheduler::explain(const model::PodPtr& pod, cycle::ExplainWith with) {

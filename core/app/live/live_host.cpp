@@ -180,18 +180,12 @@ LiveHost::Base::Base(SymbolTable& symbols_given, const config::ClientConnection&
   if (options.dry_run) dry_writer = std::make_unique<DryRunWriter>();
   if (options.shadow) dry_writer = std::make_unique<cluster::AcceptingWriter>();
   if (options.recorder) start_recorder();
-  if (recorder) recorded_writer = std::make_unique<RecordedWriter>(direct_writer(), *recorder);
   if (options.explain_after_ns != 0 && !options.dry_run && !options.shadow) explain_events();
 }
 
-cluster::ClusterWriter& LiveHost::Base::direct_writer() noexcept {
+cluster::ClusterWriter& LiveHost::Base::writer() noexcept {
   if (dry_writer) return *dry_writer;
   return kube_writer;
-}
-
-cluster::ClusterWriter& LiveHost::Base::writer() noexcept {
-  if (recorded_writer) return *recorded_writer;
-  return direct_writer();
 }
 
 model::PodPtr LiveHost::Base::find_pod(std::string_view ns, std::string_view name) const {
@@ -285,7 +279,7 @@ LiveHost::LiveHost(const config::Configuration& configuration, std::shared_ptr<n
                                     : nullptr),
       sink_(std::make_unique<WatchedSink>(shadow_ ? static_cast<cluster::ClusterSink&>(*shadow_) : ingest_,
                                           base_->open_calls)),
-      recorded_sink_(base_->recorder ? std::make_unique<RecordedSink>(*sink_, *base_->recorder) : nullptr),
+      recorded_sink_(base_->recorder ? std::make_unique<scheduler::RecordedSink>(*sink_, *base_->recorder) : nullptr),
       reading_(k_reading_threads),
       reader_(reading_, endpoint, base_->symbols, reading_options(configuration, *endpoint)),
       is_whole_(base_->whole, {*scheduler_, reader_}),

@@ -12,7 +12,6 @@
 #include "app/live/cycle_clock.hpp"
 #include "app/pages/live_views.hpp"
 #include "app/plugins/plugin_library.hpp"
-#include "app/recording/recorded_cluster.hpp"
 #include "app/shadow/shadow.hpp"
 #include "base/clock.hpp"
 #include "base/guarded.hpp"
@@ -28,6 +27,7 @@
 #include "framework/slow_calls.hpp"
 #include "ingest/ingest.hpp"
 #include "metrics/event_handling_metrics.hpp"
+#include "scheduler/recorded_cluster.hpp"
 #include "scheduler/scheduler.hpp"
 #include "text/diagnostics.hpp"
 
@@ -111,7 +111,6 @@ class LiveHost {
     Base(SymbolTable& symbols_given, const config::ClientConnection& connection,
          const std::shared_ptr<net::Endpoint>& endpoint, net::IoThreads& io, const Clock& clock_given,
          LiveHostOptions options_given);
-    cluster::ClusterWriter& direct_writer() noexcept;
     cluster::ClusterWriter& writer() noexcept;
     model::PodPtr find_pod(std::string_view ns, std::string_view name) const;
     void start_recorder();
@@ -131,7 +130,6 @@ class LiveHost {
     std::shared_ptr<cluster::BindingGate> gate;
     cluster::kube::KubeWriter kube_writer;
     std::unique_ptr<cluster::ClusterWriter> dry_writer;   // null: what is written goes to the API server
-    std::unique_ptr<RecordedWriter> recorded_writer;      // with a recorder
     std::unique_ptr<binding::ExplainedEvents> explained;  // null: events do not say what would make pods fit
   };
   LiveHost(const config::Configuration& configuration, std::shared_ptr<net::Endpoint> endpoint,
@@ -149,9 +147,9 @@ class LiveHost {
   metrics::HandlingTimes handling_times_;
   std::function<void()> on_synced_;
   ingest::Ingest ingest_;
-  const std::unique_ptr<Shadow> shadow_;               // null: decides for itself
-  const std::unique_ptr<WatchedSink> sink_;            // to that, or to ingest
-  const std::unique_ptr<RecordedSink> recorded_sink_;  // with a recorder
+  const std::unique_ptr<Shadow> shadow_;                          // null: decides for itself
+  const std::unique_ptr<WatchedSink> sink_;                       // to that, or to ingest
+  const std::unique_ptr<scheduler::RecordedSink> recorded_sink_;  // with a recorder
   net::IoThreads reading_;
   cluster::kube::KubeReader reader_;
   const Late<Whole>::Presence is_whole_;

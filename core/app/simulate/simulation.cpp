@@ -19,14 +19,7 @@ Simulation::World::World(SymbolTable& symbols, const Options& options)
               {.graceful_deletes = true,
                .record_writes = options.record_writes,
                .volume_controller = options.has_controllers,
-               .claim_controller = options.has_controllers}) {
-  if (options.recorder != nullptr) recorded_writer = std::make_unique<RecordedWriter>(cluster, *options.recorder);
-}
-
-cluster::ClusterWriter& Simulation::World::writer() noexcept {
-  if (recorded_writer) return *recorded_writer;
-  return cluster;
-}
+               .claim_controller = options.has_controllers}) {}
 
 Result<std::unique_ptr<Simulation>, text::Diagnostics> Simulation::make(SymbolTable& symbols,
                                                                         const config::Configuration& configuration,
@@ -37,7 +30,7 @@ Result<std::unique_ptr<Simulation>, text::Diagnostics> Simulation::make(SymbolTa
       symbols,
       configuration,
       plugins.sources(),
-      world->writer(),
+      world->cluster,
       [&cluster = world->cluster](const model::Pod& pod) { return cluster.find_pod(pod.ns, pod.name); },
       world->executor,
       world->timers,

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "app/plugins/plugin_library.hpp"
-#include "app/recording/recorded_cluster.hpp"
 #include "base/clock.hpp"
 #include "binding/executor.hpp"
 #include "binding/timers.hpp"
@@ -15,6 +14,7 @@
 #include "extender/configured_extenders.hpp"
 #include "ingest/ingest.hpp"
 #include "report/decision.hpp"
+#include "scheduler/recorded_cluster.hpp"
 #include "scheduler/scheduler.hpp"
 #include "text/diagnostics.hpp"
 
@@ -68,13 +68,11 @@ class Simulation {
   /// What is imagined, and there before the scheduler.
   struct World {
     World(SymbolTable& symbols, const Options& options);
-    cluster::ClusterWriter& writer() noexcept;
 
     ManualClock clock;
     binding::Timers timers;
     binding::InlineExecutor executor;
     cluster::EmbeddedCluster cluster;
-    std::unique_ptr<RecordedWriter> recorded_writer;  // null without a recorder
   };
   Simulation(SymbolTable& symbols, Options options, std::unique_ptr<World> world,
              std::unique_ptr<extender::ConfiguredExtenders> extenders, std::unique_ptr<scheduler::Scheduler> scheduler);
@@ -92,7 +90,7 @@ class Simulation {
   const std::unique_ptr<scheduler::Scheduler> scheduler_;
   const scheduler::DecisionParts deciding_;
   ingest::Ingest ingest_;
-  std::optional<RecordedSink> recorded_sink_;  // with a recorder
+  std::optional<scheduler::RecordedSink> recorded_sink_;  // with a recorder
 };
 
 }  // namespace berth::app

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/recording/recorded_cluster.hpp"
+#include "scheduler/recorded_cluster.hpp"
 
 #include <utility>
 
-namespace berth::app {
+namespace berth::scheduler {
 
 using recording::Kind;
 using recording::Record;
@@ -81,4 +81,4 @@ void RecordedWriter::evict(const cluster::PodRef& pod, Done done) {
   writer_.evict(pod, recorded("evict", pod, {}, std::move(done)));
 }
 
-}  // namespace berth::app
+}  // namespace berth::scheduler

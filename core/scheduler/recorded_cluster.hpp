@@ -6,7 +6,7 @@
 
 /// A cluster with a recorder between it and the scheduler: what comes from it that the cache does not hear of, and what
 /// is written to it.
-namespace berth::app {
+namespace berth::scheduler {
 
 /// Records pods without a node and objects, and passes everything on. Pods on nodes, and nodes, are recorded where the
 /// cache hears of them. Threads: as ClusterSink. Sink and recorder outlive it.
@@ -67,4 +67,4 @@ class RecordedWriter final : public cluster::ClusterWriter {
   recording::Recorder& recorder_;
 };
 
-}  // namespace berth::app
+}  // namespace berth::scheduler
