@@ -29,6 +29,8 @@ struct Wish {
   std::string node = {};
   int priority = 0;
   std::string nominated = {};
+  std::string app = {};   // a label
+  std::string near = {};  // preferred: a node with a pod of that label
 };
 
 class ShadowTest : public testing::Test {
@@ -62,21 +64,30 @@ class ShadowTest : public testing::Test {
   }
   model::NodePtr node(const std::string& name, int cpu) {
     return std::get<model::NodePtr>(decoded(fmt::format(
-        R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"{}"}},"status":{{"allocatable":{{"cpu":"{}","memory":"8Gi","pods":"10"}}}}}})",
+        R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"{0}","labels":{{"host":"{0}"}}}},"status":{{"allocatable":{{"cpu":"{1}","memory":"8Gi","pods":"10"}}}}}})",
         name, cpu)));
   }
   model::PodPtr pod(const std::string& name, int cpu, const Wish& wish = {}) {
+    const std::string affinity =
+        wish.near.empty()
+            ? "{}"
+            : fmt::format(
+                  R"({{"podAffinity":{{"preferredDuringSchedulingIgnoredDuringExecution":[{{"weight":100,"podAffinityTerm":)"
+                  R"({{"topologyKey":"host","labelSelector":{{"matchLabels":{{"app":"{}"}}}}}}}}]}}}})",
+                  wish.near);
     return std::get<model::PodPtr>(decoded(fmt::format(
-        R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{0}","namespace":"default","uid":"{1}","resourceVersion":"{2}"}},)"
-        R"("spec":{{"schedulerName":"default-scheduler","nodeName":"{3}","priority":{4},"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"{5}"}}}}}}]}},)"
+        R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{0}","namespace":"default","uid":"{1}","resourceVersion":"{2}","labels":{{"app":"{7}"}}}},)"
+        R"("spec":{{"schedulerName":"default-scheduler","nodeName":"{3}","priority":{4},"affinity":{8},"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"{5}"}}}}}}]}},)"
         R"("status":{{"nominatedNodeName":"{6}"}}}})",
-        name, wish.uid.empty() ? "uid-" + name : wish.uid, ++version_, wish.node, wish.priority, cpu, wish.nominated)));
+        name, wish.uid.empty() ? "uid-" + name : wish.uid, ++version_, wish.node, wish.priority, cpu, wish.nominated,
+        wish.app, affinity)));
   }
   /// The scheduler in charge binds a pod that was pending.
-  void binds(const std::string& name, int cpu, const std::string& to) {
-    const model::PodPtr pending = pod(name, cpu);
+  void binds(const std::string& name, int cpu, const std::string& to, Wish wish = {}) {
+    const model::PodPtr pending = pod(name, cpu, wish);
     shadow_->pod_added(pending);
-    shadow_->pod_updated(pending, pod(name, cpu, {.node = to}));
+    wish.node = to;
+    shadow_->pod_updated(pending, pod(name, cpu, wish));
   }
   bool is_placed(const std::string& uid) { return scheduler().intake().cache.find_pod(uid).has_value(); }
 
@@ -137,6 +148,43 @@ TEST_F(ShadowTest, APodThatWentElsewhereWithinTwoSecondsMakesItARace) {
   ASSERT_EQ(shadow_->report().differences.size(), 1U);
   EXPECT_EQ(shadow_->report().differences[0].result, ShadowResult::race);
   EXPECT_TRUE(is_placed("uid-first") && is_placed("uid-worse") && is_placed("uid-next")) << "all is as it was";
+}
+
+TEST_F(ShadowTest, AMomentBetweenTwoBindingsMakesItARace) {
+  binds("old", 1, "a");
+  clock().advance(5s);
+  binds("one", 1, "a", {.app = "x"});
+  clock().advance(100ms);
+  // Before it a is the best, with a pod of x. After it both nodes have one, and b has more room; with neither as well.
+  binds("other", 1, "b", {.app = "x"});
+  clock().advance(100ms);
+  binds("worse", 1, "a", {.near = "x"});
+  shadow_->finish(1'000'000'000);
+  const std::vector<app::ShadowDifference> differences = shadow_->report().differences;
+  ASSERT_FALSE(differences.empty());
+  EXPECT_EQ(differences.back().pod, "default/worse");
+  EXPECT_EQ(differences.back().result, ShadowResult::race);
+  EXPECT_EQ(differences.back().why, "the best as it was 0.2 s before");
+  EXPECT_TRUE(is_placed("uid-one") && is_placed("uid-other") && is_placed("uid-worse")) << "all is as it was";
+}
+
+TEST_F(ShadowTest, AMomentBetweenTheEndsOfTwoPodsMakesItARace) {
+  binds("old", 1, "a");
+  binds("one", 1, "a", {.app = "x"});
+  binds("other", 1, "b", {.app = "x"});
+  clock().advance(5s);
+  shadow_->finish(1'000'000'000);
+  const std::size_t before = shadow_->report().differences.size();
+  shadow_->pod_deleted(pod("other", 1, {.node = "b", .app = "x"}));
+  clock().advance(100ms);
+  shadow_->pod_deleted(pod("one", 1, {.node = "a", .app = "x"}));
+  clock().advance(100ms);
+  binds("worse", 1, "a", {.near = "x"});
+  shadow_->finish(1'000'000'000);
+  ASSERT_EQ(shadow_->report().differences.size(), before + 1);
+  EXPECT_EQ(shadow_->report().differences.back().result, ShadowResult::race);
+  EXPECT_EQ(shadow_->report().differences.back().why, "the best as it was 0.2 s before");
+  EXPECT_TRUE(!is_placed("uid-one") && !is_placed("uid-other") && is_placed("uid-worse")) << "all is as it was";
 }
 
 TEST_F(ShadowTest, ANodeThatIsKeptForANominatedPodIsNotBetter) {

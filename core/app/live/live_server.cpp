@@ -13,7 +13,7 @@
 namespace berth::app {
 namespace {
 
-/// A quarter of the files that may be open, for each of two servers: whoever connects leaves those that are needed to bind.
+/// A quarter of the files that may be open, for each of two servers: the rest is for the connections that binding needs.
 std::size_t connections_max() {
   constexpr std::size_t k_servers_share = 4, k_least = 4;
   const std::size_t usual_max = serving::HttpsServerOptions().connections_max;

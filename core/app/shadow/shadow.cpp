@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -264,9 +265,37 @@ void Shadow::settle(Held& held) {
       held.difference.result = ShadowResult::race;
       held.difference.why =
           fmt::format("the best with other pods of the {} s before and after", k_window_ns / 1'000'000'000);
+    } else if (const std::optional<std::int64_t> moment_ns = best_moment_ns(held); moment_ns) {
+      const double off_s = static_cast<double>(*moment_ns - held.at_ns) / 1e9;
+      held.difference.result = ShadowResult::race;
+      held.difference.why =
+          fmt::format("the best as it was {:.1f} s {}", std::abs(off_s), off_s < 0 ? "before" : "after");
     }
   }
   count(std::move(held.difference));
+}
+
+std::optional<std::int64_t> Shadow::best_moment_ns(const Held& held) {
+  std::vector<std::int64_t> moments_ns;
+  for (const Change& change : changes_)
+    if (change.pod != nullptr && std::abs(change.at_ns - held.at_ns) <= k_window_ns)
+      moments_ns.push_back(change.at_ns + 1);  // right after it
+  std::sort(moments_ns.begin(), moments_ns.end());
+  moments_ns.erase(std::unique(moments_ns.begin(), moments_ns.end()), moments_ns.end());
+  const auto is_nearer = [&](std::int64_t a, std::int64_t b) {
+    return std::abs(a - held.at_ns) < std::abs(b - held.at_ns);
+  };
+  std::stable_sort(moments_ns.begin(), moments_ns.end(), is_nearer);
+  if (moments_ns.size() > k_moments_max) moments_ns.resize(k_moments_max);
+  for (const std::int64_t moment_ns : moments_ns) {
+    const auto is_later = [&](const Change& change) { return change.at_ns >= moment_ns; };
+    const auto was_so_far = [&](const Change& change) { return change.at_ns >= held.at_ns; };
+    if (was_best(held, is_later) ||
+        was_best(held, [&](const Change& change) { return change.came ? is_later(change) : was_so_far(change); }) ||
+        was_best(held, [&](const Change& change) { return change.came ? was_so_far(change) : is_later(change); }))
+      return moment_ns;
+  }
+  return std::nullopt;
 }
 
 bool Shadow::was_best(const Held& held, const std::function<bool(const Change& change)>& undone) {
