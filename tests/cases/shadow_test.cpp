@@ -168,6 +168,27 @@ TEST_F(ShadowTest, AMomentBetweenTwoBindingsMakesItARace) {
   EXPECT_TRUE(is_placed("uid-one") && is_placed("uid-other") && is_placed("uid-worse")) << "all is as it was";
 }
 
+TEST_F(ShadowTest, APodOfTheBetterNodeThatIsBoundLaterMayHaveBeenThere) {
+  cluster::ClusterSink& sink = *shadow_;
+  sink.node_added(node("c", 4));
+  binds("old", 1, "a");
+  binds("older", 2, "b");
+  clock().advance(5s);
+  shadow_->finish(1'000'000'000);
+  const std::size_t before = shadow_->report().differences.size();
+  binds("worse", 1, "a", {.near = "x"});  // c is empty
+  clock().advance(100ms);
+  binds("between", 1, "b", {.app = "x"});  // with it b had been the best
+  clock().advance(200ms);
+  binds("late", 3, "c");
+  shadow_->finish(1'000'000'000);
+  const std::vector<app::ShadowDifference> differences = shadow_->report().differences;
+  ASSERT_GT(differences.size(), before);
+  EXPECT_EQ(differences[before].pod, "default/worse");
+  EXPECT_EQ(differences[before].result, ShadowResult::race) << differences[before].why;
+  EXPECT_TRUE(is_placed("uid-worse") && is_placed("uid-between") && is_placed("uid-late")) << "all is as it was";
+}
+
 TEST_F(ShadowTest, AMomentBetweenTheEndsOfTwoPodsMakesItARace) {
   binds("old", 1, "a");
   binds("one", 1, "a", {.app = "x"});

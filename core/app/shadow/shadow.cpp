@@ -171,7 +171,10 @@ Shadow::Judgement Shadow::judge(const model::PodPtr& pod, const std::string& nod
     out.why = explanation.error;
     return out;
   }
-  if (best != nullptr) out.best = best->total;
+  if (best != nullptr) {
+    out.best = best->total;
+    out.best_node = best->node;
+  }
   if (found == nullptr) {
     out.why = "pre-filter leaves the node out";
     return out;
@@ -261,7 +264,8 @@ void Shadow::settle(Held& held) {
     };
     const auto all_earlier = [](const Change&) { return true; };
     const auto all_later = [&](const Change& change) { return change.at_ns >= held.at_ns || on_it(change); };
-    if (was_best(held, on_it) || was_best(held, all_later) || was_best(held, all_earlier)) {
+    if (was_best(held, on_it) || was_best(held, all_later) || was_best(held, all_earlier) ||
+        was_best_step_by_step(held)) {
       held.difference.result = ShadowResult::race;
       held.difference.why =
           fmt::format("the best with other pods of the {} s before and after", k_window_ns / 1'000'000'000);
@@ -299,6 +303,39 @@ std::optional<std::int64_t> Shadow::best_moment_ns(const Held& held) {
 }
 
 bool Shadow::was_best(const Held& held, const std::function<bool(const Change& change)>& undone) {
+  const Judgement judgement = judge_without(held, undone);
+  return judgement.fits && judgement.score == judgement.best;
+}
+
+bool Shadow::was_best_step_by_step(const Held& held) {
+  std::vector<const Change*> otherwise;  // than at the moment of the binding
+  const auto is_undone = [&](const Change& change) {
+    return (change.at_ns >= held.at_ns) != (std::find(otherwise.begin(), otherwise.end(), &change) != otherwise.end());
+  };
+  // What makes that node less good, or the chosen one better.
+  const auto find_step = [&](Symbol node, bool is_chosen) {
+    const Change* nearest = nullptr;
+    for (const Change& change : changes_) {
+      if (change.pod == nullptr || change.pod->node_name != node || change.pod->uid == held.pod->uid) continue;
+      const std::int64_t off_ns = std::abs(change.at_ns - held.at_ns);
+      const bool is_there = change.came != is_undone(change);
+      if (off_ns > k_window_ns || is_there != is_chosen) continue;
+      if (nearest == nullptr || off_ns < std::abs(nearest->at_ns - held.at_ns)) nearest = &change;
+    }
+    return nearest;
+  };
+  while (otherwise.size() < k_steps_max) {
+    const Judgement judgement = judge_without(held, is_undone);
+    if (judgement.fits && judgement.score == judgement.best) return true;
+    const Change* step = find_step(scheduler_.views().symbols.find(judgement.best_node), false);
+    if (step == nullptr) step = find_step(held.bound->node_name, true);
+    if (step == nullptr) return false;
+    otherwise.push_back(step);
+  }
+  return false;
+}
+
+Shadow::Judgement Shadow::judge_without(const Held& held, const std::function<bool(const Change& change)>& undone) {
   cache::ClusterCache& cache = scheduler_.intake().cache;
   struct Undone {
     model::PodPtr pod;
@@ -328,8 +365,7 @@ bool Shadow::was_best(const Held& held, const std::function<bool(const Change& c
     const Status done = cached ? cache.remove_pod(*pod) : cache.add_pod(pod);
     if (done.ok()) undone_pods.pods.push_back({pod, cached.has_value()});
   }
-  const Judgement judgement = judge(held.pod, held.difference.node);
-  return judgement.fits && judgement.score == judgement.best;
+  return judge(held.pod, held.difference.node);
 }
 
 ShadowReport Shadow::report() const {

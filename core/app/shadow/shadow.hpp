@@ -23,9 +23,9 @@ namespace berth::app {
 /// Place:    between the cluster and a scheduler that binds nothing. All that comes is passed on.
 /// Causes:   what the scheduler in charge saw is not said anywhere. A node that is worse here is held for k_window and
 ///           judged again with what came within k_window before and after the binding: without the pods that went to
-///           that node, and, if need be, without those that went to others; with pods that left other nodes; and as the
-///           cluster was at k_moments_max moments around it, since the other scheduler hears of bindings before they are
-///           written, and of ends later than this one or earlier. Where it is one of the best then, the cause is a race. Else it may be the best of a sample, where the scheduler in
+///           that node, and, if need be, without those that went to others; with pods that left other nodes; with one
+///           pod after the other on whatever node is better, up to k_steps_max, since the other scheduler knows of a
+///           binding before it is written; and as the cluster was at k_moments_max moments around it. Where it is one of the best then, the cause is a race. Else it may be the best of a sample, where the scheduler in
 ///           charge takes samples; or a policy here rejects it, which is said. What is left is unexplained.
 /// Bounds:   k_changes_max changes and k_held_max differences are remembered, and the report's differences. Where more
 ///           changes come within k_window, the oldest are forgotten, and a race may be called unexplained.
@@ -36,7 +36,7 @@ class Shadow final : public cluster::ClusterSink {
  public:
   static constexpr std::int64_t k_window_ns = 2'000'000'000;
   static constexpr std::int64_t k_settling_ns = 50'000'000;  // of each change that comes in
-  static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024, k_moments_max = 64;
+  static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024, k_moments_max = 64, k_steps_max = 32;
 
   Shadow(cluster::ClusterSink& sink, scheduler::Scheduler& scheduler, const config::Configuration& configuration,
          const Clock& clock);
@@ -78,13 +78,18 @@ class Shadow final : public cluster::ClusterSink {
     std::int64_t score = 0, best = 0;
     std::size_t feasible = 0, not_better = 0;  // nodes that fit; of these, with no more than that score
     std::string plugin, why;                   // it does not fit, or the best node's advantage
+    std::string best_node;                     // empty: none fits
   };
 
   void compare(const model::PodPtr& pod, const model::PodPtr& bound);
   Judgement judge(const model::PodPtr& pod, const std::string& node);
   void settle(Held& held);
-  /// Whether the node is one of the best where the cluster is what it was, or soon would be.
+  /// The judgement of the node without the changes that are undone; the pod itself has not come then.
+  Judgement judge_without(const Held& held, const std::function<bool(const Change& change)>& undone);
   bool was_best(const Held& held, const std::function<bool(const Change& change)>& undone);
+  /// Whether it was once pods of the better nodes, bound later, were there already, those that ended earlier still were,
+  /// and those of the node itself were not: as few as possible, the nearest first.
+  bool was_best_step_by_step(const Held& held);
   /// The moment nearest to the binding at which the node was one of the best: with the pods bound until then, or those
   /// that had not ended by then, or both.
   std::optional<std::int64_t> best_moment_ns(const Held& held);
