@@ -22,7 +22,7 @@ void add_shadow(observe::MetricPage& page, const ShadowReport& shadow) {
       std::move(decisions));
   page.add_one(
       MetricKind::gauge, "berth_shadow_waiting_differences",
-      "Differences whose cause is not known yet: they are judged with changes of pods and nodes from two seconds on.",
+      "Differences whose cause is not known yet: they are judged with changes of pods and nodes from five seconds on.",
       number(shadow.waiting));
   count("berth_shadow_failed_comparisons_total",
         "Comparisons that ended with an exception, which the log names: nothing is said about their pods.",

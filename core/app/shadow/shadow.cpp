@@ -41,7 +41,7 @@ void Shadow::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
   } else if (is_synced_ && new_pod->node_name != k_no_symbol && old_pod->node_name == k_no_symbol) {
     if (scheduler_.views().framework.find(old_pod->scheduler_name) != nullptr)
       guarded("compare", [&] { compare(old_pod, new_pod); });
-    note({clock_.monotonic_ns(), new_pod, nullptr, true});
+    note({clock_.monotonic_ns(), new_pod, nullptr, true, old_pod->nominated_node != k_no_symbol});
   }
   sink_.pod_updated(old_pod, new_pod);
 }
@@ -98,10 +98,17 @@ void Shadow::count(ShadowDifference difference) {
   if (difference.result != ShadowResult::rejected)
     report_.score_lost +=
         static_cast<std::uint64_t>(std::max<std::int64_t>(difference.best_here - difference.score, 0));
-  if (report_.differences.size() < ShadowReport::k_differences_max)
-    report_.differences.push_back(std::move(difference));
-  else
+  std::vector<ShadowDifference>& kept = report_.differences;
+  if (kept.size() == ShadowReport::k_differences_max) {
     ++report_.differences_left_out;
+    if (difference.result == ShadowResult::race) return;
+    // What is explained makes room for what is not.
+    const auto race = std::find_if(kept.begin(), kept.end(),
+                                   [](const ShadowDifference& each) { return each.result == ShadowResult::race; });
+    if (race == kept.end()) return;
+    kept.erase(race);
+  }
+  kept.push_back(std::move(difference));
 }
 
 void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound) {
@@ -150,10 +157,10 @@ void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound) {
   report_.waiting = held_.size();
 }
 
-Shadow::Judgement Shadow::judge(const model::PodPtr& pod, const std::string& node) {
+Shadow::Judgement Shadow::judge(const model::PodPtr& pod, const std::string& node, bool counts_nominated) {
   Judgement out;
   // As the decision has: with nominated pods. A node that they leave no room on is not better than another.
-  const cycle::Explanation explanation = scheduler_.explain(pod, {.nominated = true});
+  const cycle::Explanation explanation = scheduler_.explain(pod, {.nominated = counts_nominated});
   const cycle::NodeExplanation* found = explanation.pod_rejection ? &*explanation.pod_rejection : nullptr;
   const cycle::NodeExplanation* best = nullptr;
   for (const cycle::NodeExplanation& each : explanation.nodes) {
@@ -257,26 +264,37 @@ void Shadow::settle(Held& held) {
   } else if (const auto node = std::find_if(changes_.begin(), changes_.end(), has_changed); node != changes_.end()) {
     held.difference.result = ShadowResult::race;
     held.difference.why = fmt::format("node {} changed", node->node->name);
-  } else {
-    // What speaks for the node: pods that went there were not there yet, those that went elsewhere were.
-    const auto on_it = [&](const Change& change) {
-      return change.came == (change.pod->node_name == held.bound->node_name);
-    };
-    const auto all_earlier = [](const Change&) { return true; };
-    const auto all_later = [&](const Change& change) { return change.at_ns >= held.at_ns || on_it(change); };
-    if (was_best(held, on_it) || was_best(held, all_later) || was_best(held, all_earlier) ||
-        was_best_step_by_step(held)) {
-      held.difference.result = ShadowResult::race;
-      held.difference.why =
-          fmt::format("the best with other pods of the {} s before and after", k_window_ns / 1'000'000'000);
-    } else if (const std::optional<std::int64_t> moment_ns = best_moment_ns(held); moment_ns) {
-      const double off_s = static_cast<double>(*moment_ns - held.at_ns) / 1e9;
-      held.difference.result = ShadowResult::race;
-      held.difference.why =
-          fmt::format("the best as it was {:.1f} s {}", std::abs(off_s), off_s < 0 ? "before" : "after");
+  } else if (!is_race(held)) {
+    const auto had_place = [&](const Change& change) { return change.was_nominated && change.at_ns >= held.at_ns; };
+    // The other scheduler forgets a nomination as soon as it has decided, and its binding comes later.
+    if (std::any_of(changes_.begin(), changes_.end(), had_place)) {
+      held.counts_nominated = false;
+      is_race(held);
     }
   }
   count(std::move(held.difference));
+}
+
+bool Shadow::is_race(Held& held) {
+  // What speaks for the node: pods that went there were not there yet, those that went elsewhere were.
+  const auto on_it = [&](const Change& change) {
+    return change.came == (change.pod->node_name == held.bound->node_name);
+  };
+  const auto all_earlier = [](const Change&) { return true; };
+  const auto all_later = [&](const Change& change) { return change.at_ns >= held.at_ns || on_it(change); };
+  std::string how;
+  if (was_best(held, on_it) || was_best(held, all_later) || was_best(held, all_earlier) ||
+      was_best_step_by_step(held)) {
+    how = fmt::format("the best with other pods of the {} s before and after", k_window_ns / 1'000'000'000);
+  } else if (const std::optional<std::int64_t> moment_ns = best_moment_ns(held); moment_ns) {
+    const double off_s = static_cast<double>(*moment_ns - held.at_ns) / 1e9;
+    how = fmt::format("the best as it was {:.1f} s {}", std::abs(off_s), off_s < 0 ? "before" : "after");
+  } else {
+    return false;
+  }
+  held.difference.result = ShadowResult::race;
+  held.difference.why = how + (held.counts_nominated ? "" : ", without nominated pods");
+  return true;
 }
 
 std::optional<std::int64_t> Shadow::best_moment_ns(const Held& held) {
@@ -365,7 +383,7 @@ Shadow::Judgement Shadow::judge_without(const Held& held, const std::function<bo
     const Status done = cached ? cache.remove_pod(*pod) : cache.add_pod(pod);
     if (done.ok()) undone_pods.pods.push_back({pod, cached.has_value()});
   }
-  return judge(held.pod, held.difference.node);
+  return judge(held.pod, held.difference.node, held.counts_nominated);
 }
 
 ShadowReport Shadow::report() const {

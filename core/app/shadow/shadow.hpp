@@ -25,7 +25,8 @@ namespace berth::app {
 ///           judged again with what came within k_window before and after the binding: without the pods that went to
 ///           that node, and, if need be, without those that went to others; with pods that left other nodes; with one
 ///           pod after the other on whatever node is better, up to k_steps_max, since the other scheduler knows of a
-///           binding before it is written; and as the cluster was at k_moments_max moments around it. Where it is one of the best then, the cause is a race. Else it may be the best of a sample, where the scheduler in
+///           binding before it is written; and as the cluster was at k_moments_max moments around it; and, where pods with a nominated
+///           node were bound later, without what is kept for nominated pods. Where it is one of the best then, the cause is a race. Else it may be the best of a sample, where the scheduler in
 ///           charge takes samples; or a policy here rejects it, which is said. What is left is unexplained.
 /// Bounds:   k_changes_max changes and k_held_max differences are remembered, and the report's differences. Where more
 ///           changes come within k_window, the oldest are forgotten, and a race may be called unexplained.
@@ -34,7 +35,7 @@ namespace berth::app {
 ///           that decision is counted as failed; the sink hears of the change all the same.
 class Shadow final : public cluster::ClusterSink {
  public:
-  static constexpr std::int64_t k_window_ns = 2'000'000'000;
+  static constexpr std::int64_t k_window_ns = 5'000'000'000;
   static constexpr std::int64_t k_settling_ns = 50'000'000;  // of each change that comes in
   static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024, k_moments_max = 64, k_steps_max = 32;
 
@@ -65,12 +66,14 @@ class Shadow final : public cluster::ClusterSink {
     model::PodPtr pod;    // null: the node changed
     model::NodePtr node;  // null: the pod came or went
     bool came = false;
+    bool was_nominated = false;  // it came, and had a nominated node before
   };
   struct Held {
     std::int64_t at_ns = 0;
     model::PodPtr pod;    // as it was before it was bound
     model::PodPtr bound;  // and now
     ShadowDifference difference;
+    bool counts_nominated = true;  // when it is judged again
   };
   /// What is thought of a node for a pod.
   struct Judgement {
@@ -82,8 +85,10 @@ class Shadow final : public cluster::ClusterSink {
   };
 
   void compare(const model::PodPtr& pod, const model::PodPtr& bound);
-  Judgement judge(const model::PodPtr& pod, const std::string& node);
+  Judgement judge(const model::PodPtr& pod, const std::string& node, bool counts_nominated = true);
   void settle(Held& held);
+  /// Whether pods of the time around the binding explain the difference; then the difference says how.
+  bool is_race(Held& held);
   /// The judgement of the node without the changes that are undone; the pod itself has not come then.
   Judgement judge_without(const Held& held, const std::function<bool(const Change& change)>& undone);
   bool was_best(const Held& held, const std::function<bool(const Change& change)>& undone);

@@ -47,7 +47,7 @@ struct ShadowReport {
   std::uint64_t score_lost = 0;  // by all that are no tie: the best score here less that of the node
   std::int64_t decision_ns = 0;  // that decisions here took, without explanations of differences
   std::uint64_t differences_left_out = 0;
-  std::vector<ShadowDifference> differences;  // the first k_differences_max, without ties
+  std::vector<ShadowDifference> differences;  // k_differences_max at most, without ties; races go first
 
   std::uint64_t count(ShadowResult result) const noexcept { return results[static_cast<std::size_t>(result)]; }
   std::uint64_t compared() const noexcept;
