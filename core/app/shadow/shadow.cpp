@@ -41,7 +41,7 @@ void Shadow::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
   } else if (is_synced_ && new_pod->node_name != k_no_symbol && old_pod->node_name == k_no_symbol) {
     if (scheduler_.views().framework.find(old_pod->scheduler_name) != nullptr)
       guarded("compare", [&] { compare(old_pod, new_pod); });
-    note({clock_.monotonic_ns(), new_pod, nullptr, true, old_pod->nominated_node != k_no_symbol});
+    note({clock_.monotonic_ns(), new_pod, nullptr, true});
   }
   sink_.pod_updated(old_pod, new_pod);
 }
@@ -265,12 +265,9 @@ void Shadow::settle(Held& held) {
     held.difference.result = ShadowResult::race;
     held.difference.why = fmt::format("node {} changed", node->node->name);
   } else if (!is_race(held)) {
-    const auto had_place = [&](const Change& change) { return change.was_nominated && change.at_ns >= held.at_ns; };
-    // The other scheduler forgets a nomination as soon as it has decided, and its binding comes later.
-    if (std::any_of(changes_.begin(), changes_.end(), had_place)) {
-      held.counts_nominated = false;
-      is_race(held);
-    }
+    // Nominations are as they are now; the other scheduler had those of its own memory.
+    held.counts_nominated = false;
+    is_race(held);
   }
   count(std::move(held.difference));
 }

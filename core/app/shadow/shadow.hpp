@@ -24,10 +24,11 @@ namespace berth::app {
 /// Causes:   what the scheduler in charge saw is not said anywhere. A node that is worse here is held for k_window and
 ///           judged again with what came within k_window before and after the binding: without the pods that went to
 ///           that node, and, if need be, without those that went to others; with pods that left other nodes; with one
-///           pod after the other on whatever node is better, up to k_steps_max, since the other scheduler knows of a
-///           binding before it is written; and as the cluster was at k_moments_max moments around it; and, where pods with a nominated
-///           node were bound later, without what is kept for nominated pods. Where it is one of the best then, the cause is a race. Else it may be the best of a sample, where the scheduler in
-///           charge takes samples; or a policy here rejects it, which is said. What is left is unexplained.
+///           pod after the other on the node that is better, up to k_steps_max, since the other scheduler knows of a
+///           binding before it is written; as the cluster was at k_moments_max moments around it; and all of that
+///           without what is kept for nominated pods, of which nothing is known for that time. Where it is one of the
+///           best then, the cause is a race. Else it may be the best of a sample, where the scheduler in charge takes
+///           samples; or a policy here rejects it, which is said. What is left is unexplained.
 /// Bounds:   k_changes_max changes and k_held_max differences are remembered, and the report's differences. Where more
 ///           changes come within k_window, the oldest are forgotten, and a race may be called unexplained.
 /// Threads:  as ClusterSink; report() any. Sink, scheduler, configuration and clock outlive it.
@@ -66,7 +67,6 @@ class Shadow final : public cluster::ClusterSink {
     model::PodPtr pod;    // null: the node changed
     model::NodePtr node;  // null: the pod came or went
     bool came = false;
-    bool was_nominated = false;  // it came, and had a nominated node before
   };
   struct Held {
     std::int64_t at_ns = 0;
