@@ -86,26 +86,38 @@ void add_simulate_flags(CLI::App& app, SimulateOptions& options) {
       ->group("Questions");
 }
 
-void take_changes(const CLI::App& app, SimulateOptions& options) {
-  std::map<const CLI::Option*, std::size_t> taken;
+Result<std::vector<WhatIfChange>> changes_of(const std::vector<std::pair<std::string, std::string>>& given) {
+  constexpr const char* k_no_like =
+      "--add-nodes: is to be followed by --like NODE: the node that the new ones are like";
+  std::vector<WhatIfChange> changes;
   bool wants_like = false;
-  const auto refuse = [](const char* option, const char* what) { throw CLI::ValidationError(option, what); };
-  for (const CLI::Option* option : app.parse_order()) {
-    const std::string name = option->get_name();
-    const auto kind = kinds().find(name);
-    if (kind == kinds().end() && name != k_like) continue;
-    const std::string value = option->results().at(taken[option]++);
+  for (const auto& [name, value] : given) {
     if (name == k_like) {
-      if (!wants_like) refuse(k_like, "belongs right after the --add-nodes N whose nodes are like it");
-      options.changes.back().like = value;
+      if (!wants_like) return Error{"--like: belongs right after the --add-nodes N whose nodes are like it"};
+      changes.back().like = value;
       wants_like = false;
       continue;
     }
-    if (wants_like) break;
-    options.changes.push_back({kind->second, value});
+    if (wants_like) return Error{k_no_like};
+    const auto kind = kinds().find(name);
+    if (kind == kinds().end()) return Error{name + ": is no change of a cluster"};
+    changes.push_back({kind->second, value});
     wants_like = kind->second == WhatIfChange::Kind::add_nodes;
   }
-  if (wants_like) refuse(k_add_nodes, "is to be followed by --like NODE: the node that the new ones are like");
+  if (wants_like) return Error{k_no_like};
+  return changes;
+}
+
+void take_changes(const CLI::App& app, SimulateOptions& options) {
+  std::map<const CLI::Option*, std::size_t> taken;
+  std::vector<std::pair<std::string, std::string>> given;
+  for (const CLI::Option* option : app.parse_order()) {
+    const std::string name = option->get_name();
+    if (kinds().contains(name) || name == k_like) given.emplace_back(name, option->results().at(taken[option]++));
+  }
+  Result<std::vector<WhatIfChange>> changes = changes_of(given);
+  if (!changes.ok()) throw CLI::ValidationError(changes.error().message);
+  options.changes = std::move(*changes);
 }
 
 }  // namespace berth::app

@@ -3,7 +3,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "base/result.hpp"
 
 namespace berth::app {
 
@@ -15,6 +18,9 @@ struct WhatIfChange {
   std::string like = {};  // add_nodes: the node that they are like
   std::string option() const;
 };
+
+/// Of options with their values, in their order: {"--add-nodes", "3"}, {"--like", "a"}. The error begins with the option.
+Result<std::vector<WhatIfChange>> changes_of(const std::vector<std::pair<std::string, std::string>>& given);
 
 /// Of `berth simulate`.
 struct SimulateOptions {

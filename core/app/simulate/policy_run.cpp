@@ -116,6 +116,8 @@ bool PolicyRun::make_host() {
       if (recording::Record first; reader->next(first)) options.start_wall_ns = first.wall_ns;
   options.record_writes = false;
   options.has_controllers = !options_.is_live;
+  if (options_.decide_until)
+    options.is_too_late = [until = *options_.decide_until] { return std::chrono::steady_clock::now() >= until; };
   if (!options_.record.empty() && !start_recorder()) return false;
   options.recorder = recorder_.get();
   auto simulation = Simulation::make(symbols_, configuration_, plugins_, std::move(options));
@@ -233,7 +235,7 @@ bool PolicyRun::read_cluster() {
     return false;
   }
   if (!options_.pod.empty() && !take_filler()) return false;
-  WhatIf what_if(manifests_, symbols_);
+  WhatIf what_if(manifests_, symbols_, options_.added_max);
   for (const WhatIfChange& change : options_.changes) {
     Result<report::ChangeLine> line = what_if.apply(change);
     if (!line.ok()) {
@@ -320,6 +322,11 @@ bool PolicyRun::decide() {
       decisions_.push_back(std::move(decision));
       bar.update(decisions_.size(), 0);
     });
+    if (options_.decide_until && std::chrono::steady_clock::now() >= *options_.decide_until) {
+      err_ << fmt::format("berth: it takes too long: {} decisions were made, and there was no end\n",
+                          decisions_.size());
+      return false;
+    }
     if (filler_ != nullptr && !fill([&] { bar.update(decisions_.size(), 0); })) return false;
     if (options_.explain_all)
       for (report::Decision& decision : decisions_)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <iosfwd>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +46,9 @@ class PolicyRun {
     bool explain_all = false;
     std::string explain_pod;  // "namespace/name"
     std::vector<WhatIfChange> changes;
+    std::size_t added_max = std::numeric_limits<std::size_t>::max();  // nodes and pods, by all changes
+    std::optional<std::chrono::steady_clock::time_point> decide_until =
+        {};                                  // then decide() fails; not with single_pass
     std::string pod;                         // the file of the pod that fills the cluster; empty: none does
     std::istream* standard_input = nullptr;  // what "-" means; null: std::cin
     bool shows_progress = false;             // on `err`

@@ -91,6 +91,7 @@ bool Simulation::decide_one(const Watcher& watcher) {
 std::size_t Simulation::run_until_idle(const Watcher& watcher) {
   std::size_t decided = 0;
   for (;;) {
+    if (is_too_late()) return decided;
     world_->cluster.finish_due_deletions();
     const std::size_t delivered = world_->cluster.deliver();
     world_->timers.run_due();
@@ -148,7 +149,7 @@ std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
   // decision. A place that a later step took away again counts for nothing.
   std::size_t bound_before_scan = world_->cluster.bound_count() + 1;
   std::size_t fruitless = 0;
-  for (;;) {
+  while (!is_too_late()) {
     std::optional<std::int64_t> next = deciding_.queue.next_backoff_ns();
     if (binding_waits())
       if (const auto timer = world_->timers.next_ns(); timer && (!next || *timer < *next)) next = timer;
@@ -173,6 +174,7 @@ std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
       return decided;
     }
   }
+  return decided;
 }
 
 }  // namespace berth::app

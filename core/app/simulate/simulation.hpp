@@ -35,6 +35,8 @@ class Simulation {
     bool record_writes = true;
     /// Stand-ins bind and provision volumes and make claims; without them the objects are as they were put.
     bool has_controllers = true;
+    /// Asked before each decision: true ends run_until_idle() and run_to_the_end() where they are. Empty: never.
+    std::function<bool()> is_too_late = {};
     recording::Recorder* recorder = nullptr;  // gets all that happens; null: nothing is recorded
   };
   /// Called with every decision, at the time of the clock.
@@ -77,6 +79,7 @@ class Simulation {
   Simulation(SymbolTable& symbols, Options options, std::unique_ptr<World> world,
              std::unique_ptr<extender::ConfiguredExtenders> extenders, std::unique_ptr<scheduler::Scheduler> scheduler);
   void move_clock_to(std::int64_t monotonic_ns);
+  bool is_too_late() const { return options_.is_too_late && options_.is_too_late(); }
   bool decide_one(const Watcher& watcher);
   /// True while some placed pod is not bound yet: time alone may decide about it.
   bool binding_waits() const;

@@ -170,12 +170,21 @@ void WhatIf::remove(const std::vector<model::PodPtr>& pods, report::ChangeLine& 
   for (const model::PodPtr& pod : pods) line.removed_pods.push_back(pod->key());
 }
 
+Status WhatIf::take_room(std::size_t added) {
+  if (added > added_left_)
+    return Error{
+        fmt::format("{} more nodes or pods are too many: {} are left for all changes together", added, added_left_)};
+  added_left_ -= added;
+  return Unit{};
+}
+
 Status WhatIf::add_nodes(const WhatIfChange& change, report::ChangeLine& line) {
   const std::optional<std::int64_t> count = parse_count(change.value);
   if (!count || *count == 0 || *count > k_added_max)
     return Error{fmt::format("\"{}\" is not a number of nodes: write 1 to {}", change.value, k_added_max)};
   const model::NodePtr like = find_node(change.like);
   if (like == nullptr) return no_node("--like", change.like);
+  if (const Status room = take_room(static_cast<std::size_t>(*count)); !room.ok()) return room.error();
   std::unordered_set<std::string> taken;
   for (const decode::Decoded& object : manifests_.objects)
     if (const auto* node = std::get_if<model::NodePtr>(&object)) taken.insert((*node)->name);
@@ -340,6 +349,8 @@ Status WhatIf::scale(const WhatIfChange& change, report::ChangeLine& line) {
   if (wanted > pods.size() && wanted - pods.size() > static_cast<std::size_t>(k_added_max))
     return Error{fmt::format("{} pods more are too many: {} is the limit", wanted - pods.size(), k_added_max)};
   const std::size_t before = pods.size();
+  if (wanted > before)
+    if (const Status room = take_room(wanted - before); !room.ok()) return room.error();
   const bool is_stateful = equal_ignoring_case(workload->kind, "StatefulSet");
   if (wanted < before) {
     sort_for_deletion(pods, is_stateful);

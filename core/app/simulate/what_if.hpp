@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -28,13 +29,18 @@ class WhatIf {
   /// Most nodes or pods that one change may add.
   static constexpr std::int64_t k_added_max = 100'000;
 
-  WhatIf(cluster::Manifests& manifests, SymbolTable& symbols) : manifests_(manifests), symbols_(symbols) {}
+  /// `added_max`: nodes and pods that all changes together may add.
+  WhatIf(cluster::Manifests& manifests, SymbolTable& symbols,
+         std::size_t added_max = std::numeric_limits<std::size_t>::max())
+      : manifests_(manifests), symbols_(symbols), added_left_(added_max) {}
   Result<report::ChangeLine> apply(const WhatIfChange& change);
 
  private:
   using PodTest = std::function<bool(const model::Pod& pod)>;
   using VolumeClaims = std::unordered_map<std::string, model::ObjectPtr>;  // of a namespace, by name
 
+  /// Counts what is to be added, and fails where it is too much.
+  Status take_room(std::size_t added);
   Status add_nodes(const WhatIfChange& change, report::ChangeLine& line);
   Status drain(const WhatIfChange& change, report::ChangeLine& line);
   Status remove_pods(const WhatIfChange& change, report::ChangeLine& line);
@@ -53,6 +59,7 @@ class WhatIf {
 
   cluster::Manifests& manifests_;
   SymbolTable& symbols_;
+  std::size_t added_left_;
 };
 
 }  // namespace berth::app
