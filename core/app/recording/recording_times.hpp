@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace berth::app {
+
+/// What happened over the time of a recording, in slices of equal length.
+struct RecordingTimes {
+  struct Slice {
+    std::int64_t decisions = 0, without_node = 0;
+    std::int64_t pending = 0;  // pods that had no node when it ended; -1: the cluster was not known
+  };
+  std::int64_t from_ms = 0, to_ms = 0;  // wall clock, both rounded up: of the first and of the last record
+  std::int64_t slice_ms = 1;
+  std::vector<Slice> slices;  // one at least; the last one holds to_ms
+};
+
+/// Reads the recording once, as a whole. Fails where it cannot be read, or is empty.
+/// Bounds: as recording::Reader; k_slices_max slices; k_pods_max pods at a moment, beyond which none are counted any more.
+Result<RecordingTimes> read_times(const std::string& path);
+
+}  // namespace berth::app

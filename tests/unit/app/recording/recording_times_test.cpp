@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/recording/recording_times.hpp"
+
+#include "record_fixture.hpp"
+#include "recording/state.hpp"
+
+namespace berth::app {
+namespace {
+
+using recording::Kind;
+using recording::Record;
+
+constexpr std::int64_t k_second_ns = 1'000'000'000;
+
+class TimesOfARecording : public RecordCommands {
+ protected:
+  RecordingTimes times(const std::string& path) {
+    Result<RecordingTimes> found = read_times(path);
+    EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
+    return found.ok() ? *found : RecordingTimes{};
+  }
+  static std::int64_t sum(const RecordingTimes& times, std::int64_t RecordingTimes::Slice::*part) {
+    std::int64_t all = 0;
+    for (const RecordingTimes::Slice& slice : times.slices) all += slice.*part;
+    return all;
+  }
+  /// Of the cluster after all of them.
+  static std::int64_t waiting(const std::vector<Record>& records) {
+    recording::State state;
+    state.begin_run();
+    for (const Record& record : records) state.apply(record);
+    const std::vector<Record> whole = state.records(0);
+    return std::count_if(whole.begin(), whole.end(), [](const Record& each) { return each.kind == Kind::waiting_pod; });
+  }
+};
+
+TEST_F(TimesOfARecording, HoldAllDecisionsAndThePodsThatWait) {
+  simulate();
+  const RecordingTimes found = times(recording());
+  const std::string said = info();
+  EXPECT_EQ(sum(found, &RecordingTimes::Slice::decisions), number(said, "decisions"));
+  EXPECT_EQ(sum(found, &RecordingTimes::Slice::without_node), number(said, "decisions") - number(said, "placed"));
+  ASSERT_FALSE(found.slices.empty());
+  EXPECT_EQ(found.slices.back().pending, waiting(records()));
+}
+
+TEST_F(TimesOfARecording, AreFewSlicesHoweverLongItIs) {
+  simulate();
+  std::vector<Record> all = records();
+  const std::int64_t decisions = sum(times(recording()), &RecordingTimes::Slice::decisions);
+  const std::size_t half = all.size() / 2;
+  for (std::size_t i = half; i < all.size(); ++i) all[i].at_ns += 100'000 * k_second_ns;
+  const RecordingTimes found = times(segment(all));
+  EXPECT_LE(found.slices.size(), 240);
+  EXPECT_GE(found.slices.size(), 100);
+  EXPECT_GE(found.to_ms - found.from_ms, 100'000'000);
+  EXPECT_EQ(sum(found, &RecordingTimes::Slice::decisions), decisions);
+  EXPECT_EQ(found.slices[found.slices.size() / 2].pending,
+            waiting({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(half)}))
+      << "while nothing is recorded, as many wait";
+  EXPECT_EQ(found.slices.back().pending, waiting(all));
+}
+
+TEST_F(TimesOfARecording, SayWhereTheClusterIsNotKnown) {
+  simulate();
+  std::vector<Record> all = records();
+  Record gap = mark(Kind::gap, all.back().at_ns + k_second_ns);
+  gap.count = 7;
+  all.push_back(gap);
+  const RecordingTimes found = times(segment(all));
+  EXPECT_GE(found.slices.front().pending, 0);
+  EXPECT_EQ(found.slices.back().pending, -1);
+}
+
+TEST_F(TimesOfARecording, FailWhereThereIsNone) {
+  EXPECT_FALSE(read_times(folder).ok());
+  EXPECT_FALSE(read_times(folder + "/nosuch").ok());
+}
+
+}  // namespace
+}  // namespace berth::app
