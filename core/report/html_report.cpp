@@ -243,13 +243,14 @@ std::string base64_of_hex(std::string_view hex) {
 
 }  // namespace
 
-std::string content_policy() {
+std::string content_policy(bool is_served) {
   return fmt::format(
-      "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-      base64_of_hex(page::script_sha256()), base64_of_hex(page::style_sha256()));
+      "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'{}",
+      base64_of_hex(page::script_sha256()), base64_of_hex(page::style_sha256()),
+      is_served ? "; connect-src 'self'" : "");
 }
 
-std::string render_html(const SimulationReport& report, const PageParts& parts) {
+std::string page_data(const SimulationReport& report, const PageParts& parts) {
   Places node_places;
   for (std::size_t i = 0; i < report.nodes.size(); ++i) node_places.emplace(report.nodes[i].name, i);
   text::JsonWriter json;
@@ -260,6 +261,9 @@ std::string render_html(const SimulationReport& report, const PageParts& parts) 
     json.key("live").begin_object().key("server").text(parts.server);
     json.key("at").number(report.looked_at_ns / 1'000'000'000).end_object();
   }
+  if (!parts.times.empty()) json.key("times").raw(parts.times);
+  if (parts.takes_changes) json.key("takesChanges").boolean(true);
+  if (!parts.before.empty()) json.key("before").raw(parts.before);
   write_changes(json, report.changes);
   write_fill(json, report.fill);
   write_nodes(json, report, parts);
@@ -268,18 +272,20 @@ std::string render_html(const SimulationReport& report, const PageParts& parts) 
   for (const PodDetail& detail : parts.details) write_detail(json, detail, node_places);
   json.end_list();
   write_plugins(json, parts.plugins);
-  json.end_object();
+  return json.end_object().take();
+}
 
+std::string render_html(const SimulationReport& report, const PageParts& parts) {
   std::string html = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>berth</title>\n<style>",
-      content_policy());
+      content_policy(parts.is_served));
   html += page::style();
   html += "</style></head>\n<body>\n";
   html += page::body();
   html += "<script type=\"application/json\" id=\"data\">";
-  html += page_json(json.take());
+  html += page_json(page_data(report, parts));
   html += "</script>\n<script type=\"module\">";
   html += page::script();
   html += "</script>\n</body></html>\n";

@@ -30,11 +30,17 @@ struct PageParts {
   std::vector<PluginLine> plugins;
   std::vector<std::vector<std::pair<std::string, std::string>>> labels;  // by node, in the report's order
   bool is_served = false;                                                // loading it again brings newer data
-  std::string server;                                                    // of a live cluster
+  std::string server;          // of a live cluster, or the file of a recording
+  std::string times;           // of a recording: JSON: what the slider shows
+  bool takes_changes = false;  // it offers changes of the cluster
+  std::string before;          // page_data() of the same cluster without the changes; empty: there are none
 };
 
-/// What the page may load and run: itself.
-std::string content_policy();
+/// What the page may load and run: itself. One that is served may also ask its server for other data.
+std::string content_policy(bool is_served);
+
+/// What the page shows, as JSON.
+std::string page_data(const SimulationReport& report, const PageParts& parts);
 
 /// One HTML file with everything in it: data, style and script. It loads nothing, and content_policy(), which it bears, forbids
 /// it to; texts of objects are data in it and never markup.

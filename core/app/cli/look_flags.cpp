@@ -112,9 +112,12 @@ void add_ui_flags(CLI::App& app, UiOptions& options) {
   app.footer(
       "Prints the address of the page, which holds a secret. It is served on 127.0.0.1, to anyone who has the address. "
       "Each time\n"
-      "it is loaded, manifests are read and simulated again, and a live cluster is shown as it is then. The page can "
-      "change\n"
-      "nothing. SIGINT or SIGTERM end it.\n"
+      "it is loaded, manifests are read and simulated again, and a live cluster is shown as it is then.\n"
+      "With --record it has a slider over the time of the recording. With --cluster it simulates the changes that "
+      "berth\n"
+      "simulate has: at most 20, which add at most 10000 nodes and pods and are decided within 60 seconds. The page "
+      "can\n"
+      "change nothing in a cluster. SIGINT or SIGTERM end it.\n"
       "Exit status: 0 ended by a signal; 1 it cannot serve, or the cluster cannot be read; 2 wrong usage.");
 }
 

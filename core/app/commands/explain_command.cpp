@@ -48,7 +48,7 @@ int run_explain(const ExplainOptions& options, std::ostream& out, std::ostream& 
     return 2;
   }
   ClusterView view(options.view, err);
-  const std::unique_ptr<PolicyRun> run = view.look(options.pod);
+  const std::unique_ptr<PolicyRun> run = view.look({.pod = options.pod});
   if (run == nullptr) return 1;
   const report::SimulationReport report = run->report();
   const bool colour = &out == &std::cout && isatty(STDOUT_FILENO) == 1;

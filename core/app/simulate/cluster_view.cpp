@@ -16,24 +16,27 @@ ClusterView::~ClusterView() = default;
 
 void ClusterView::say(const std::string& text) { err_ << "berth: " << report::terminal_text(text) << '\n'; }
 
-PolicyRun::Options ClusterView::run_options(const std::string& pod) const {
+PolicyRun::Options ClusterView::run_options(const Look& look) const {
   PolicyRun::Options run;
   run.cluster = options_.cluster;
   run.config = options_.config;
   run.config_text = config_text_;
   run.config_source = options_.record.empty() ? "the scheduler's /configz" : options_.record;
   run.plugin_dir = options_.plugin_dir;
-  run.explain_pod = pod;
+  run.explain_pod = look.pod;
+  run.changes = look.changes;
+  run.added_max = look.added_max;
+  run.decide_until = look.decide_until;
   run.is_live = options_.cluster.empty();
   run.has_extenders = options_.record.empty();
   if (run.is_live) run.symbols = symbols_;
   return run;
 }
 
-std::unique_ptr<PolicyRun> ClusterView::look(const std::string& pod) {
-  if (!options_.record.empty()) return look_back(pod);
+std::unique_ptr<PolicyRun> ClusterView::look(const Look& look) {
+  if (!options_.record.empty()) return look_back(look);
   if (options_.is_live() && !connect()) return nullptr;
-  auto run = std::make_unique<PolicyRun>(run_options(pod), err_);
+  auto run = std::make_unique<PolicyRun>(run_options(look), err_);
   if (!run->configure()) return nullptr;
   if (!options_.is_live()) return run->read_cluster() && run->decide() ? std::move(run) : nullptr;
   if (copy_ == nullptr) {
@@ -47,14 +50,15 @@ std::unique_ptr<PolicyRun> ClusterView::look(const std::string& pod) {
     copy_ = std::move(copy);
   }
   run->look_at(copy_->objects());
-  if (!ask_scheduler(*run, pod)) return nullptr;
-  if (!pod.empty()) run->ask_about(pod);
+  if (!ask_scheduler(*run, look.pod)) return nullptr;
+  if (!look.pod.empty()) run->ask_about(look.pod);
   return run;
 }
 
-std::unique_ptr<PolicyRun> ClusterView::look_back(const std::string& pod) {
+std::unique_ptr<PolicyRun> ClusterView::look_back(const Look& look) {
   MomentWanted wanted = options_.moment;
-  wanted.pod = pod;
+  wanted.pod = look.pod;
+  if (!look.at.empty()) wanted.at = look.at;
   Result<RecordedMoment> moment = read_moment(options_.record, wanted, *symbols_);
   if (!moment.ok()) {
     say(moment.error().message);
@@ -62,12 +66,12 @@ std::unique_ptr<PolicyRun> ClusterView::look_back(const std::string& pod) {
   }
   for (const std::string& problem : moment->problems) say("warning: " + problem + ": what follows there is left out");
   config_text_ = std::move(moment->configuration);
-  auto run = std::make_unique<PolicyRun>(run_options(pod), err_);
+  auto run = std::make_unique<PolicyRun>(run_options(look), err_);
   if (!run->configure()) return nullptr;
   if (const auto changed = changed_plugins(moment->description, run->plugins()); !changed.empty())
     say(fmt::format("warning: plugins of other files than those that decided: {}", fmt::join(changed, ", ")));
   run->look_at(moment->objects, moment->wall_ns);
-  if (!pod.empty()) run->ask_about(pod);
+  if (!look.pod.empty()) run->ask_about(look.pod);
   return run;
 }
 

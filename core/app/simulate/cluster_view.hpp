@@ -2,7 +2,9 @@
 #pragma once
 #include <chrono>
 #include <iosfwd>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,16 @@
 #include "app/simulate/policy_run.hpp"
 
 namespace berth::app {
+
+/// What to see of a cluster.
+struct Look {
+  std::string pod = {};  // "namespace/name", explained; empty: none
+  std::string at = {};   // of a recording: instead of ViewOptions::moment; empty: that one
+  // Of manifests: changed before they are simulated, with PolicyRun::Options of the same names.
+  std::vector<WhatIfChange> changes = {};
+  std::size_t added_max = std::numeric_limits<std::size_t>::max();
+  std::optional<std::chrono::steady_clock::time_point> decide_until = {};
+};
 
 /// A cluster that a command looks at, once or again and again: manifests are read and simulated each time; a live cluster is
 /// read once and then watched, and policies are asked here, on a copy; a recording is read up to a moment, and policies are asked
@@ -26,14 +38,14 @@ class ClusterView {
   ClusterView(ViewOptions options, std::ostream& err);
   ~ClusterView();
 
-  /// The cluster as of now, with the pod "namespace/name" explained (empty: none). Null: why stands on `err`.
-  std::unique_ptr<PolicyRun> look(const std::string& pod = {});
+  /// The cluster as of now, or the moment. Null: why stands on `err`.
+  std::unique_ptr<PolicyRun> look(const Look& look = {});
   /// "https://10.0.0.1:6443" of a live cluster, the file of a recording; empty for manifests.
   std::string server() const;
 
  private:
-  std::unique_ptr<PolicyRun> look_back(const std::string& pod);
-  PolicyRun::Options run_options(const std::string& pod) const;
+  std::unique_ptr<PolicyRun> look_back(const Look& look);
+  PolicyRun::Options run_options(const Look& look) const;
   bool connect();
   bool ask_scheduler(PolicyRun& run, const std::string& pod);
   void say(const std::string& text);

@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page shows, and the elements that show it. Text reaches the page as text only: never as markup.
 
-const data = JSON.parse(document.getElementById("data").textContent);
+let data, nodes, pods, podOf, nodeOf, pending;
 
-/** Arrays of the data as objects, made once. */
-const nodes = data.nodes.names.map((name, index) => ({ name, index, cordoned: false }));
-for (const index of data.nodes.cordoned) nodes[index].cordoned = true;
-const pods = data.pods.list.map(([ns, name, state, node, message, priority, attempts, detail, created, word], index) => ({
-  index, ns: data.pods.namespaces[ns], name, state: data.pods.states[state], node: node < 0 ? null : nodes[node],
-  message: message < 0 ? "" : data.pods.messages[message], priority, attempts, detail: data.details[detail] ?? null,
-  waits: created && node < 0 ? data.live.at - created : null, word: word ?? null,
-}));
-for (const pod of pods) pod.key = `${pod.ns}/${pod.name}`;
-const podOf = new Map(pods.map((pod) => [pod.key, pod]));
-const nodeOf = new Map(nodes.map((node) => [node.name, node]));
-for (const node of nodes) node.pods = [];
-for (const pod of pods) if (pod.node && pod.state !== "finished") pod.node.pods.push(pod);
+/** Nodes and pods of the data as objects. */
+function objectsOf(from) {
+  const nodes = from.nodes.names.map((name, index) => ({ name, index, cordoned: false, pods: [] }));
+  for (const index of from.nodes.cordoned) nodes[index].cordoned = true;
+  const pods = from.pods.list.map(([ns, name, state, node, message, priority, attempts, detail, created, word], index) => ({
+    index, key: `${from.pods.namespaces[ns]}/${name}`, state: from.pods.states[state], node: node < 0 ? null : nodes[node],
+    message: message < 0 ? "" : from.pods.messages[message], priority, attempts, detail: from.details[detail] ?? null,
+    waits: created && node < 0 ? from.live.at - created : null, word: word ?? null,
+  }));
+  for (const pod of pods) if (pod.node && pod.state !== "finished") pod.node.pods.push(pod);
+  return { nodes, pods };
+}
+
+const isPending = (pod) => pod.state === "pending" || pod.state === "gated";
+
+/** What all views are about. */
+function takeData(text) {
+  data = JSON.parse(text);
+  ({ nodes, pods } = objectsOf(data));
+  podOf = new Map(pods.map((pod) => [pod.key, pod]));
+  nodeOf = new Map(nodes.map((node) => [node.name, node]));
+  pending = pods.filter(isPending);
+}
+takeData(document.getElementById("data").textContent);
 
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which page is shown: the part of the address after "#".
 
-const layouts = [];
+const layouts = [], lasting = [];  // what is painted again when the size or the colours change: of one view, of all
 function onLayout(paint) { layouts.push(paint); }
+function onAnyLayout(paint) { lasting.push(paint); }
+const repaint = () => { for (const paint of [...lasting, ...layouts]) paint(); };
 
-const tabs = [["pending", `Pending (${pending.length.toLocaleString("en")})`, pendingView], ["map", "Cluster map", mapView],
-  ["pods", "Pods", podsView], ["plugins", "Plugins", pluginsView]];
+const tabsNow = () => [...(data.before ? [["changed", "What changed", changedView]] : []), ["pending", `Pending (${pending.length.toLocaleString("en")})`, pendingView],
+  ["map", "Cluster map", mapView], ["pods", "Pods", podsView], ["plugins", "Plugins", pluginsView]];
 
 function viewOf(place) {
   const slash = place.indexOf("/");
@@ -14,7 +16,8 @@ function viewOf(place) {
   try { name = slash < 0 ? "" : decodeURIComponent(place.slice(slash + 1)); } catch { name = ""; }
   if (kind === "pod" && podOf.has(name)) return [null, () => podView(podOf.get(name)), name];
   if (kind === "node" && nodeOf.has(name)) return [null, () => nodeView(nodeOf.get(name)), name];
-  const tab = tabs.find(([id]) => id === kind) ?? tabs[pending.length ? 0 : 1];
+  const tabs = tabsNow();
+  const tab = tabs.find(([id]) => id === kind) ?? tabs[data.before || pending.length ? 0 : 1];
   return [tab[0], tab[2], tab[1]];
 }
 
@@ -22,7 +25,7 @@ let wantsSearch = false;
 function show(keepsPlace) {
   const [id, view, title] = viewOf(location.hash.slice(1));
   layouts.length = 0;
-  document.getElementById("tabs").replaceChildren(...tabs.map(([tab, text]) =>
+  document.getElementById("tabs").replaceChildren(...tabsNow().map(([tab, text]) =>
     element("a", { href: "#" + tab, "aria-current": tab === id ? "page" : null }, text)));
   const main = document.getElementById("main");
   main.replaceChildren(...view().filter((part) => part != null));
@@ -34,28 +37,41 @@ function show(keepsPlace) {
   if (keepsPlace !== true) window.scrollTo(0, 0);
 }
 
-const state = (name) => pods.filter((pod) => pod.state === name).length;
-document.getElementById("summary").textContent = [plural(nodes.length, "node"), plural(pods.length, "pod"),
-  ...["placed", "running", "pending", "gated", "foreign", "deleting", "finished"].filter(state).map((name) => `${state(name).toLocaleString("en")} ${name}`)].join(" · ");
-if (data.live) document.getElementById("changes").append(element("div", null,
-  `${data.live.server}, looked at ${new Date(data.live.at * 1000).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" })}`));
+/** The lines above the pages: what all of them are about. */
+function showHead() {
+  const state = (name) => pods.filter((pod) => pod.state === name).length;
+  document.getElementById("summary").textContent = [plural(nodes.length, "node"), plural(pods.length, "pod"),
+    ...["placed", "running", "pending", "gated", "foreign", "deleting", "finished"].filter(state).map((name) => `${state(name).toLocaleString("en")} ${name}`)].join(" · ");
+  const lines = [];
+  if (data.live) lines.push(`${data.live.server}, ${times ? "as it was" : "looked at"} ${timeText(data.live.at * 1000)}`);
+  for (const change of data.takesChanges ? [] : data.whatIf ?? []) lines.push([element("code", null, change.option), "  " + change.effect]);
+  if (data.untilFull) lines.push(`${plural(data.untilFull.fitting, "pod")} like ${data.untilFull.pod} fit` +
+    (data.untilFull.full ? `; then: ${data.untilFull.message}` : ""));
+  document.getElementById("changes").replaceChildren(...lines.map((line) => element("div", null, line)));
+}
+/** Shows other data on the page that is shown. */
+function showData(text) {
+  takeData(text);
+  showHead();
+  show(true);
+}
 if (data.served) document.getElementById("theme").before(
   element("button", { type: "button", id: "again", onclick: () => location.reload() }, "Look again"));
-if (data.whatIf?.length) document.getElementById("changes").append(
-  ...data.whatIf.map((change) => element("div", null, element("code", null, change.option), "  " + change.effect)));
-if (data.untilFull) document.getElementById("changes").append(element("div", null,
-  `${plural(data.untilFull.fitting, "pod")} like ${data.untilFull.pod} fit` + (data.untilFull.full ? `; then: ${data.untilFull.message}` : "")));
+showHead();
+if (data.takesChanges) document.getElementById("asks").append(changeForm());
+if (times) document.getElementById("asks").append(timeSlider());
 document.getElementById("theme").addEventListener("click", () => {
   const root = document.documentElement;
   const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = isDark ? "light" : "dark";
-  for (const paint of layouts) paint();
+  repaint();
 });
 addEventListener("hashchange", show);
-addEventListener("resize", () => { for (const paint of layouts) paint(); });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const paint of layouts) paint(); });
+addEventListener("popstate", followAddress);
+addEventListener("resize", repaint);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
 addEventListener("keydown", (event) => {
-  if (event.key === "/" && !(event.target instanceof HTMLInputElement)) {
+  if (event.key === "/" && !(event.target instanceof HTMLInputElement && event.target.type !== "range")) {
     event.preventDefault();
     wantsSearch = true;
     // Shown at once: hashchange comes later than the next key of a fast typist.
@@ -64,3 +80,4 @@ addEventListener("keydown", (event) => {
   }
 });
 show();
+repaint();

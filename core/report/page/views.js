@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages: why pods are pending, one pod, one node, all pods, plugins.
 
-const pending = pods.filter((pod) => pod.state === "pending" || pod.state === "gated");
-
 function fitList(fit, most) {
   if (!fit) return null;
   const lines = fit.options.slice(0, most).map((option) => element("li", null,
