@@ -42,8 +42,8 @@ std::string content_policy(bool is_served);
 /// What the page shows, as JSON.
 std::string page_data(const SimulationReport& report, const PageParts& parts);
 
-/// One HTML file with everything in it: data, style and script. It loads nothing, and content_policy(), which it bears, forbids
-/// it to; texts of objects are data in it and never markup.
+/// One HTML file with everything in it: data, style and script. It loads nothing but, where it is served, other data of its
+/// server: content_policy(), which it bears, forbids the rest; texts of objects are data in it and never markup.
 std::string render_html(const SimulationReport& report, const PageParts& parts);
 
 }  // namespace berth::report

@@ -269,6 +269,8 @@ def check_change(browser, folder):
         check_changed(browser, path, *all_four)
         go(browser, "changed")
         looks(browser, "change-four")
+        browser.evaluate("scrollTo(0, document.body.scrollHeight)")
+        looks(browser, "change-four-below")
         link = browser.evaluate("location.href")
 
         refused = 0

@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* k_html = "text/html; charset=utf-8";
 constexpr const char* k_json = "application/json; charset=utf-8";
+constexpr const char* k_how_back = "\nThe address without what stands after the question mark is that of the page.\n";
 constexpr std::size_t k_time_bytes_max = 64;
 
 bool is_change(std::string_view name) {
@@ -134,7 +135,8 @@ serving::HttpResponse ServedPage::answer(const serving::HttpRequest& ask) {
     return {503, "too many looks wait for each other: try it again when they are shown\n"};
   Result<std::string> shown = render(*wish);
   if (shown.ok()) return {200, std::move(*shown), wish->is_for_data ? k_json : k_html};
-  if (!wish->look.at.empty() || !wish->look.changes.empty()) return {400, std::move(shown.error().message)};
+  if (!wish->look.at.empty() || !wish->look.changes.empty())
+    return {400, shown.error().message + (wish->is_for_data ? "" : k_how_back)};
   return {500, "The cluster cannot be looked at:\n\n" + shown.error().message};
 }
 

@@ -56,8 +56,10 @@ function changeForm() {
       said.textContent = problem ? `That is not done: ${problem}` : "";
       if (problem) return;
       changes = wanted;
+      const wasInList = list.contains(document.activeElement);
       showList();
       showFields();
+      if (wasInList) document.getElementById("change-kind").focus();
       if (changes.length) location.hash = "changed";
     });
   }
@@ -113,9 +115,9 @@ function nodeUse(old) {
   const value = (from, name, node, part) => node ? of(from, name)?.[part][node.index] ?? 0 : null;
   const rows = [...nodes.map((node) => [oldNode.get(node.name) ?? null, node]),
     ...old.nodes.filter((node) => !newNames.has(node.name)).map((node) => [node, null])];
-  const differs = (name) => ([a, b]) => value(data.before, name, a, "requested") !== value(data, name, b, "requested");
+  const differs = (name) => ([a, b]) => (value(data.before, name, a, "requested") ?? 0) !== (value(data, name, b, "requested") ?? 0);
   const shown = names.filter((name) => rows.some(differs(name)));
-  const changed = rows.filter((row) => shown.some((name) => differs(name)(row)));
+  const changed = rows.filter((row) => !row[0] || !row[1] || shown.some((name) => differs(name)(row)));
   if (!changed.length) return element("p", { class: "soft" }, "The same on every node.");
   const cell = (name, a, b) => {
     const unit = (of(data, name) ?? of(data.before, name)).unit;

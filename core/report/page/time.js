@@ -26,7 +26,8 @@ function drawTimes(canvas, position) {
     list.forEach((value, i) => {
       if (value <= 0) return;
       const part = Math.max(2, (value / limit) * (height - 8));
-      pen.fillRect(x(begin(i)), height - part, Math.max(2, x(begin(i + 1)) - x(begin(i)) - 1), part);
+      const left = Math.min(width - 3, x(begin(i)));
+      pen.fillRect(left, height - part, Math.max(3, x(begin(i + 1)) - left - 1), part);
     });
   };
   bars(times.decisions, most(times.decisions), "c2");
