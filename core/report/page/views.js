@@ -131,7 +131,8 @@ function podsView() {
       (pod.node && pod.node.name.toLowerCase().includes(part))));
     place.replaceChildren(element("p", { class: "soft", "aria-live": "polite" }, plural(found.length, "pod")),
       longTable(["Pod", "State", "Node", "#Priority", "Why"], found, (pod) =>
-        [podLink(pod), pod.state, pod.node ? nodeLink(pod.node) : "–", pod.priority, pod.message || ""], "Pods"));
+        [element("td", { class: "name" }, podLink(pod)), element("td", { class: "line" }, pod.state),
+          element("td", { class: "name" }, pod.node ? nodeLink(pod.node) : "–"), pod.priority, pod.message || ""], "Pods"));
   };
   fill();
   return [element("h2", null, "Pods"), element("div", { class: "controls" }, element("label", null, "Find by name, node or state",
