@@ -318,7 +318,7 @@ DelegatedAccess::Access DelegatedAccess::authorize(const User& user, const servi
   return access;
 }
 
-serving::Verdict DelegatedAccess::check(const serving::HttpRequest& ask) {
+serving::Admission DelegatedAccess::check(const serving::HttpRequest& ask) {
   const std::int64_t began_ns = clock_.monotonic_ns();
   Result<std::optional<User>> who = identify(ask);
   const bool is_known = who.ok() && who->has_value();

@@ -49,7 +49,7 @@ class DelegatedAccess {
         clock_(clock),
         options_(std::move(options)) {}
 
-  serving::Verdict check(const serving::HttpRequest& ask);
+  serving::Admission check(const serving::HttpRequest& ask);
   /// False for callers that are answered without a review: probes.
   bool may_wait(const serving::HttpRequest& ask) const;
   /// What was asked and answered, under upstream's names.

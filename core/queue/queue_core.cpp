@@ -64,8 +64,8 @@ bool QueueCore::update(const model::PodPtr& old_pod, const model::PodPtr& new_po
   nominator_.update(*old_pod, new_pod);
   if (group_held_it) return move_to_active(*record, labels::pod_update, false, now_ns);  // as far as its gates
   for (const model::ClusterEvent& event : events) {
-    const Verdict verdict = rules_->judge_one(event, objects, *record);
-    const bool poppable = move_by_verdict(*record, verdict, label_of(event), now_ns);
+    const Requeue how = rules_->judge_one(event, objects, *record);
+    const bool poppable = move_as(*record, how, label_of(event), now_ns);
     if (record->place == Place::active || (options_.pops_from_backoff && record->place != Place::unschedulable))
       return poppable;
   }
@@ -142,12 +142,12 @@ bool QueueCore::move_to_backoff(Record& record, LabelId label) {
   return options_.pops_from_backoff;
 }
 
-bool QueueCore::move_by_verdict(Record& record, Verdict verdict, LabelId label, std::int64_t now_ns) {
-  if (verdict == Verdict::skip) {
+bool QueueCore::move_as(Record& record, Requeue how, LabelId label, std::int64_t now_ns) {
+  if (how == Requeue::skip) {
     put_into_pool(record, label);
     return false;
   }
-  if (verdict == Verdict::after_backoff && rules_->backing_off(record, now_ns)) return move_to_backoff(record, label);
+  if (how == Requeue::after_backoff && rules_->backing_off(record, now_ns)) return move_to_backoff(record, label);
   return move_to_active(record, label, false, now_ns);
 }
 
@@ -220,13 +220,13 @@ bool QueueCore::move_candidates(const model::ClusterEvent& event, const model::E
                                 std::int64_t now_ns) {
   std::erase_if(candidates_,
                 [&](const Record* record) { return record->gated() && !hints_.asked(record->gate, event); });
-  rules_->judge(event, objects, candidates_, verdicts_);
+  rules_->judge(event, objects, candidates_, requeues_);
   bool poppable = false;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    if (verdicts_[i] == Verdict::skip) continue;
+    if (requeues_[i] == Requeue::skip) continue;
     candidates_[i]->after_flush = label == labels::timeout;
     detach(*candidates_[i]);
-    poppable |= move_by_verdict(*candidates_[i], verdicts_[i], label, now_ns);
+    poppable |= move_as(*candidates_[i], requeues_[i], label, now_ns);
   }
   if (!log_.empty()) log_event(event, objects, label);
   return poppable;
@@ -367,21 +367,21 @@ bool QueueCore::requeue(Record& record, const Rejectors& rejectors, model::PodPt
   record.enqueued_ns = now_ns;
   rules_->failed(record);
   count_rejectors(record, +1);
-  const Verdict verdict = verdict_of_missed_events(record);
+  const Requeue how = after_missed_events(record);
   close_log(record);
   log_.leave(record);
   record.place = Place::nowhere;
-  return move_by_verdict(record, verdict, labels::attempt_failure, now_ns);
+  return move_as(record, how, labels::attempt_failure, now_ns);
 }
 
-Verdict QueueCore::verdict_of_missed_events(Record& record) {
-  if (const std::optional<Verdict> verdict = rules_->after_attempt(record)) return *verdict;
-  if (record.rejectors().empty() || !record.logged || !log_.complete(record)) return Verdict::after_backoff;
-  Verdict result = Verdict::skip;
+Requeue QueueCore::after_missed_events(Record& record) {
+  if (const std::optional<Requeue> how = rules_->after_attempt(record)) return *how;
+  if (record.rejectors().empty() || !record.logged || !log_.complete(record)) return Requeue::after_backoff;
+  Requeue result = Requeue::skip;
   log_.for_each_since(record, [&](const InFlightLog::Entry& entry) {
-    const Verdict verdict = rules_->judge_one(entry.event, entry.objects, record);
-    if (verdict != Verdict::skip) result = verdict;
-    return verdict == Verdict::skip || (verdict == Verdict::after_backoff && !record.pending.empty());
+    const Requeue how = rules_->judge_one(entry.event, entry.objects, record);
+    if (how != Requeue::skip) result = how;
+    return how == Requeue::skip || (how == Requeue::after_backoff && !record.pending.empty());
   });
   return result;
 }

@@ -15,8 +15,8 @@
 #include "queue/nominator.hpp"
 #include "queue/ready_heap.hpp"
 #include "queue/record_index.hpp"
+#include "queue/rules/requeue.hpp"
 #include "queue/rules/requeue_rules.hpp"
-#include "queue/rules/verdict.hpp"
 #include "queue/scheduling_queue.hpp"
 #include "queue/waiting_pool.hpp"
 
@@ -82,7 +82,7 @@ class QueueCore {
   // Moves. All leave the record where they say, or in the pool when a gate closes.
   bool move_to_active(Record& record, LabelId label, bool from_backoff, std::int64_t now_ns);
   bool move_to_backoff(Record& record, LabelId label);
-  bool move_by_verdict(Record& record, Verdict verdict, LabelId label, std::int64_t now_ns);
+  bool move_as(Record& record, Requeue how, LabelId label, std::int64_t now_ns);
   bool move_candidates(const model::ClusterEvent& event, const model::EventObjects& objects, LabelId label,
                        std::int64_t now_ns);
   void put_into_pool(Record& record, LabelId label);
@@ -104,7 +104,7 @@ class QueueCore {
   /// A pod whose group cannot be told stays behind that gate; else the plugins have their say.
   void ask_gates(Record& record);
   void take_off(Record& record);
-  Verdict verdict_of_missed_events(Record& record);
+  Requeue after_missed_events(Record& record);
   void log_event(const model::ClusterEvent& event, const model::EventObjects& objects, LabelId label);
   LabelId label_of(const model::ClusterEvent& event);
   OrderKey key_of(const Record& record);
@@ -136,7 +136,7 @@ class QueueCore {
   std::vector<std::int64_t> rejected_pods_;  // by profile, then plugin
   std::uint64_t pops_ = 0;
   std::vector<Record*> candidates_;  // scratch of one move
-  std::vector<Verdict> verdicts_;
+  std::vector<Requeue> requeues_;
 };
 
 }  // namespace berth::queue

@@ -334,10 +334,10 @@ HttpsServer::State::Answer HttpsServer::State::answer(HttpRequest& ask) const {
   try {
     // Who may not ask learns nothing of what is there.
     if (gate) {
-      Verdict verdict = gate(ask);
-      out.is_admitted = verdict.is_admitted;
-      if (verdict.refusal) {
-        out.reply = std::move(*verdict.refusal);
+      Admission admission = gate(ask);
+      out.is_admitted = admission.is_admitted;
+      if (admission.refusal) {
+        out.reply = std::move(*admission.refusal);
         return out;
       }
     }

@@ -37,15 +37,15 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers = {};  // further ones
 };
 
-/// What an access check decided.
-struct Verdict {
-  Verdict(std::optional<HttpResponse> refused, bool admitted = false)  // NOLINT: implicit by design
+/// What a gate decided.
+struct Admission {
+  Admission(std::optional<HttpResponse> refused, bool admitted = false)  // NOLINT: implicit by design
       : refusal(std::move(refused)), is_admitted(admitted) {}
   std::optional<HttpResponse> refusal;  // nothing: go on
   /// The caller is known, and may do what not everybody may: its connection is the last that is ended for room.
   bool is_admitted = false;
 };
-using Gate = std::function<Verdict(const HttpRequest& ask)>;
+using Gate = std::function<Admission(const HttpRequest& ask)>;
 using Handler = std::function<HttpResponse(const HttpRequest& ask)>;
 
 /// A path, or everything below it when it ends with "/".

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t k_secret_bytes = 32;
 
-serving::Verdict refused(int status, std::string text) {
+serving::Admission refused(int status, std::string text) {
   serving::HttpResponse reply{status, std::move(text)};
   if (status == 405) reply.headers.emplace_back("Allow", "GET");
   return std::optional(std::move(reply));
@@ -38,7 +38,7 @@ bool PageGate::is_for_us(const serving::HttpRequest& ask) const {
   return host == fmt::format("127.0.0.1:{}", port) || host == fmt::format("localhost:{}", port);
 }
 
-serving::Verdict PageGate::judge(const serving::HttpRequest& ask) const {
+serving::Admission PageGate::judge(const serving::HttpRequest& ask) const {
   if (!is_for_us(ask)) return refused(421, "this is no server of that name\n");
   const std::string_view site = ask.header("sec-fetch-site");
   if (!site.empty() && site != "none" && site != "same-origin")

@@ -23,7 +23,7 @@ class PageGate {
   const std::string& path() const noexcept { return path_; }
   /// What the server listens on: until this is known, none is let in.
   void listens_on(std::uint16_t port) noexcept { port_ = port; }
-  serving::Verdict judge(const serving::HttpRequest& ask) const;
+  serving::Admission judge(const serving::HttpRequest& ask) const;
 
  private:
   explicit PageGate(std::string path) : path_(std::move(path)), expected_(digest_.of(path_)) {}

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "queue/record.hpp"
-#include "queue/rules/verdict.hpp"
+#include "queue/rules/requeue.hpp"
 #include "queue/scheduling_queue.hpp"
 #include "queue/waiting_pool.hpp"
 
@@ -37,15 +37,15 @@ class RequeueRules {
   /// gated ones included, are appended to `out`.
   virtual bool hear(const model::ClusterEvent& event, const model::EventObjects& objects, const PreCheck& pre_check,
                     const WaitingPool& pool, std::vector<Record*>& out) = 0;
-  /// verdicts[i] belongs to records[i]; for pods that hear() named, and those that waited too long.
+  /// requeues[i] belongs to records[i]; for pods that hear() named, and those that waited too long.
   virtual void judge(const model::ClusterEvent& event, const model::EventObjects& objects,
-                     std::span<Record* const> records, std::vector<Verdict>& verdicts) = 0;
+                     std::span<Record* const> records, std::vector<Requeue>& requeues) = 0;
   /// What one event means for one pod: its own change while it waits, or what happened while it was in flight.
-  virtual Verdict judge_one(const model::ClusterEvent& event, const model::EventObjects& objects, Record& record) = 0;
+  virtual Requeue judge_one(const model::ClusterEvent& event, const model::EventObjects& objects, Record& record) = 0;
   /// True when a pod that changes during its back-off is tried at once.
   virtual bool change_ends_backoff() const noexcept = 0;
   /// Where a failed pod goes by what happened meanwhile; nothing: by the events that were logged.
-  virtual std::optional<Verdict> after_attempt(const Record& record) const = 0;
+  virtual std::optional<Requeue> after_attempt(const Record& record) const = 0;
   /// False: changes of a node that have no name, as its heartbeats, mean nothing, and the queue need not hear of them.
   /// Constant.
   virtual bool wants_nameless_changes() const noexcept = 0;

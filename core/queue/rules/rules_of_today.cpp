@@ -37,14 +37,14 @@ class RulesOfToday final : public RequeueRules {
     return true;
   }
   void judge(const model::ClusterEvent& event, const model::EventObjects& objects, std::span<Record* const> records,
-             std::vector<Verdict>& verdicts) override {
-    judge_.judge(event, objects, records, verdicts);
+             std::vector<Requeue>& requeues) override {
+    judge_.judge(event, objects, records, requeues);
   }
-  Verdict judge_one(const model::ClusterEvent& event, const model::EventObjects& objects, Record& record) override {
+  Requeue judge_one(const model::ClusterEvent& event, const model::EventObjects& objects, Record& record) override {
     return judge_.judge_one(event, objects, record);
   }
   bool change_ends_backoff() const noexcept override { return false; }
-  std::optional<Verdict> after_attempt(const Record&) const override { return std::nullopt; }
+  std::optional<Requeue> after_attempt(const Record&) const override { return std::nullopt; }
   bool wants_nameless_changes() const noexcept override { return false; }
   std::vector<WakingEvent> waking_events(std::uint16_t profile, const model::PluginSet& rejectors) const override {
     std::vector<WakingEvent> out;

@@ -92,20 +92,20 @@ class RulesOfV116 final : public RequeueRules {
     return true;
   }
   void judge(const model::ClusterEvent&, const model::EventObjects&, std::span<Record* const> records,
-             std::vector<Verdict>& verdicts) override {
+             std::vector<Requeue>& requeues) override {
     moved_in_cycle_ = cycle_;
-    verdicts.assign(records.size(), Verdict::after_backoff);
+    requeues.assign(records.size(), Requeue::after_backoff);
   }
-  Verdict judge_one(const model::ClusterEvent& event, const model::EventObjects&, Record& record) override {
-    if (event.actions == actions::update) return Verdict::skip;  // nothing by name: its status
+  Requeue judge_one(const model::ClusterEvent& event, const model::EventObjects&, Record& record) override {
+    if (event.actions == actions::update) return Requeue::skip;  // nothing by name: its status
     attempts_.erase(record.pod->key());
     record.backoff_until_ns = 0;
-    return Verdict::after_backoff;
+    return Requeue::after_backoff;
   }
   bool change_ends_backoff() const noexcept override { return true; }
   /// Something happened since the last pod was popped, or nothing did.
-  std::optional<Verdict> after_attempt(const Record&) const override {
-    return moved_in_cycle_ >= cycle_ ? Verdict::after_backoff : Verdict::skip;
+  std::optional<Requeue> after_attempt(const Record&) const override {
+    return moved_in_cycle_ >= cycle_ ? Requeue::after_backoff : Requeue::skip;
   }
   /// They were looked at like any other while no pod waited: see hear().
   bool wants_nameless_changes() const noexcept override { return true; }

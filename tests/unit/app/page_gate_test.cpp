@@ -21,8 +21,8 @@ class Gate : public testing::Test {
     return out;
   }
   int status(const serving::HttpRequest& ask) const {
-    const serving::Verdict verdict = gate->judge(ask);
-    return verdict.refusal ? verdict.refusal->status : 200;
+    const serving::Admission admission = gate->judge(ask);
+    return admission.refusal ? admission.refusal->status : 200;
   }
   int status_for(const std::vector<std::pair<std::string, std::string>>& headers) const {
     serving::HttpRequest out = ask();

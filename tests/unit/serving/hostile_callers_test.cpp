@@ -41,7 +41,7 @@ class HostileCallers : public testing::Test {
                                       return HttpResponse{200, std::string(64 << 20, 'l')};
                                     }},
                                    {"/throws", [](const HttpRequest&) -> HttpResponse { throw 42; }}},
-                                  [this](const HttpRequest& ask) -> Verdict {
+                                  [this](const HttpRequest& ask) -> Admission {
                                     if (ask.path == "/waits") {
                                       ++waiting;
                                       let_go.get_future().wait();
@@ -225,7 +225,7 @@ TEST_F(HostileCallers, RequestsThatWaitForTheGateAreBounded) {
                                   [](const HttpRequest&) {
                                     return HttpResponse{200, "a"};
                                   }}},
-                                [&](const HttpRequest& ask) -> Verdict {
+                                [&](const HttpRequest& ask) -> Admission {
                                   if (ask.path == "/waits") gone.wait();
                                   return {{}};
                                 });

@@ -10,7 +10,7 @@
 namespace berth::queue {
 
 /// What an event means for a waiting pod.
-enum class Verdict : std::uint8_t {
+enum class Requeue : std::uint8_t {
   skip,           // nothing; the pod keeps waiting
   after_backoff,  // worth another attempt once its back-off is over
   immediately,    // a plugin that was only waiting says so: no back-off
@@ -22,23 +22,23 @@ class Judge {
  public:
   explicit Judge(const HintTable& hints) : hints_(hints) {}
 
-  /// verdicts[i] belongs to records[i].
+  /// requeues[i] belongs to records[i].
   void judge(const model::ClusterEvent& event, const model::EventObjects& objects, std::span<Record* const> records,
-             std::vector<Verdict>& verdicts);
-  Verdict judge_one(const model::ClusterEvent& event, const model::EventObjects& objects, Record& record);
+             std::vector<Requeue>& requeues);
+  Requeue judge_one(const model::ClusterEvent& event, const model::EventObjects& objects, Record& record);
 
  private:
   void ask(const Registration& registration, std::uint16_t profile, const model::ClusterEvent& event,
-           const model::EventObjects& objects, std::span<Record* const> records, std::vector<Verdict>& verdicts);
+           const model::EventObjects& objects, std::span<Record* const> records, std::vector<Requeue>& requeues);
 
   const HintTable& hints_;
   // Kept between calls so that an event costs no allocations.
-  std::vector<std::uint8_t> open_;  // open_[i]: the hints may still change verdicts[i]
+  std::vector<std::uint8_t> open_;  // open_[i]: the hints may still change requeues[i]
   std::vector<const model::PodPtr*> pods_;
   std::vector<std::uint32_t> asked_;   // index of the record each pod of pods_ stands for
   std::vector<std::uint32_t> answer_;  // for each record of asked_: index into pods_
   std::vector<std::uint64_t> bits_;
-  std::vector<Verdict> one_;
+  std::vector<Requeue> one_;
 };
 
 }  // namespace berth::queue
