@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,12 +53,12 @@ struct Fault {
   Position position;
   std::string message;
 };
-/// Where and why `text` is not one JSON value; slow, for texts that simdjson refused. Empty message: nothing found.
-Fault diagnose_json(std::string_view text);
-/// One JSON value into a builder's memory, as if it stood `depth` levels deep. What is wrong with it, or an empty
-/// message.
+/// Where and why `text` is not one JSON value; slow, for texts that simdjson refused. Nothing: no fault was found.
+std::optional<Fault> diagnose_json(std::string_view text);
+/// One JSON value into a builder's memory, as if it stood `depth` levels deep. What is wrong with it, if anything is.
 /// `cut`: not null: what is nested too deep reads as null, and this says so; else that is a fault.
-Fault read_json(Builder& builder, std::string_view text, int depth, Value& out, Fault* cut = nullptr);
+std::optional<Fault> read_json(Builder& builder, std::string_view text, int depth, Value& out,
+                               std::optional<Fault>* cut = nullptr);
 /// The text with U+FFFD for bytes that are no UTF-8 and for escapes that are half a surrogate pair.
 std::string as_go_reads_json(std::string_view text);
 

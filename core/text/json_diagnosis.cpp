@@ -14,14 +14,14 @@ class Diagnosis {
  public:
   explicit Diagnosis(std::string_view text) : text_(text) {}
 
-  Fault run() {
+  std::optional<Fault> run() {
     if (const std::size_t bad = find_invalid_utf8(text_); bad != std::string_view::npos)
-      return {position_at(text_, bad), "not UTF-8"};
+      return Fault{position_at(text_, bad), "not UTF-8"};
     if (value(0)) {
       space();
       if (at_ < text_.size()) say(at_, "text after the end of the value");
     }
-    return fault_ ? *fault_ : Fault{};
+    return fault_;
   }
 
  private:
@@ -136,6 +136,6 @@ class Diagnosis {
 
 }  // namespace
 
-Fault diagnose_json(std::string_view text) { return Diagnosis(text).run(); }
+std::optional<Fault> diagnose_json(std::string_view text) { return Diagnosis(text).run(); }
 
 }  // namespace berth::text

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <optional>
 
 #include "base/utf8.hpp"
 #include "text/builder.hpp"
@@ -17,7 +18,7 @@ namespace od = simdjson::ondemand;
 /// DOM, because only it still knows where in the text a value stood.
 class JsonTree {
  public:
-  JsonTree(Builder& builder, const char* text, Fault* cut)
+  JsonTree(Builder& builder, const char* text, std::optional<Fault>* cut)
       : builder_(builder), cursor_(text), line_start_(text), cut_(cut) {}
 
   /// False when the text is malformed or too deep; `error_` then holds what diagnose_json() cannot see.
@@ -83,7 +84,7 @@ class JsonTree {
   bool too_deep(Position position, Value& out) {
     error_ = "nested deeper than " + std::to_string(k_max_depth) + " levels";
     if (cut_ == nullptr) return false;
-    if (cut_->message.empty()) *cut_ = {position, error_};
+    if (!*cut_) *cut_ = Fault{position, error_};
     error_.clear();
     out = Builder::scalar(Kind::null, position, {});
     return true;
@@ -131,7 +132,7 @@ class JsonTree {
   std::uint32_t line_ = 1;
   Position last_{1, 1};
   std::string error_;
-  Fault* const cut_;
+  std::optional<Fault>* const cut_;
   std::vector<Member> members_;  // of all open objects
   std::vector<Value> elements_;  // of all open arrays
 };
@@ -163,7 +164,7 @@ bool read_scalar_root(od::document& document, JsonTree& tree, Builder& builder, 
 bool read_root(std::string_view text, od::document& document, JsonTree& tree, Builder& builder, int depth, Value& out) {
   bool scalar = false;
   if (document.is_scalar().get(scalar) != simdjson::SUCCESS) return false;
-  if (scalar) return read_scalar_root(document, tree, builder, out) && diagnose_json(text).message.empty();
+  if (scalar) return read_scalar_root(document, tree, builder, out) && !diagnose_json(text);
   od::value root;
   if (document.get_value().get(root) != simdjson::SUCCESS || !tree.value(root, depth, out)) return false;
   return document.current_location().error() == simdjson::OUT_OF_BOUNDS;  // nothing may follow
@@ -171,26 +172,27 @@ bool read_root(std::string_view text, od::document& document, JsonTree& tree, Bu
 
 }  // namespace
 
-Fault read_json(Builder& builder, std::string_view text, int depth, Value& out, Fault* cut) {
-  if (text.size() >= simdjson::SIMDJSON_MAXSIZE_BYTES) return {{}, "larger than 4 GiB"};
+std::optional<Fault> read_json(Builder& builder, std::string_view text, int depth, Value& out,
+                               std::optional<Fault>* cut) {
+  if (text.size() >= simdjson::SIMDJSON_MAXSIZE_BYTES) return Fault{{}, "larger than 4 GiB"};
   const simdjson::padded_string padded(text);
   od::parser parser;
   od::document document;
   JsonTree tree(builder, padded.data(), cut);
   const simdjson::error_code error = parser.iterate(padded).get(document);
-  if (error == simdjson::SUCCESS && read_root(text, document, tree, builder, depth, out)) return {};
-  if (!tree.error().empty()) return {tree.last(), tree.error()};
-  Fault fault = diagnose_json(text);
-  if (fault.message.empty()) fault = {tree.last(), simdjson::error_message(error)};
-  fault.message.insert(0, "malformed JSON: ");
+  if (error == simdjson::SUCCESS && read_root(text, document, tree, builder, depth, out)) return std::nullopt;
+  if (!tree.error().empty()) return Fault{tree.last(), tree.error()};
+  std::optional<Fault> fault = diagnose_json(text);
+  if (!fault) fault = Fault{tree.last(), simdjson::error_message(error)};
+  fault->message.insert(0, "malformed JSON: ");
   return fault;
 }
 
 std::vector<Document> parse_json(std::string_view text, std::string file, Diagnostics& diagnostics) {
   Builder builder;
   Value root;
-  if (const Fault fault = read_json(builder, text, 0, root); !fault.message.empty()) {
-    diagnostics.add(file, fault.position, {}, fault.message);
+  if (const std::optional<Fault> fault = read_json(builder, text, 0, root)) {
+    diagnostics.add(file, fault->position, {}, fault->message);
     return {};
   }
   std::vector<Document> documents;
@@ -234,22 +236,23 @@ std::string as_go_reads_json(std::string_view text) {
 }
 
 std::vector<Document> parse_go_json(std::string_view text, std::string file, Diagnostics& diagnostics) {
-  const auto read = [&](std::string_view given, Fault& cut, Fault& fault) {
+  std::optional<Fault> cut, fault;
+  const auto read = [&](std::string_view given) {
     Builder builder;
     Value root;
+    cut.reset();
     fault = read_json(builder, given, 0, root, &cut);
     std::vector<Document> documents;
-    if (fault.message.empty()) documents.push_back(builder.finish(root, file));
+    if (!fault) documents.push_back(builder.finish(root, file));
     return documents;
   };
-  Fault cut, fault;
-  std::vector<Document> documents = read(text, cut, fault);
-  if (documents.empty()) {
+  std::vector<Document> documents = read(text);
+  if (fault) {
     const std::string repaired = as_go_reads_json(text);
-    if (repaired != text) documents = read(repaired, cut = {}, fault);
+    if (repaired != text) documents = read(repaired);
   }
-  if (documents.empty()) cut = fault;
-  if (!cut.message.empty()) diagnostics.add(file, cut.position, {}, cut.message);
+  // Of a text that was not read the fault, of another what was left out of it.
+  if (const std::optional<Fault>& said = fault ? fault : cut) diagnostics.add(file, said->position, {}, said->message);
   return documents;
 }
 

@@ -281,8 +281,8 @@ class ProtobufTree {
     });
     if (json.empty()) return std::nullopt;
     Value out;
-    if (read_json(builder_, json, depth + 1, out).message.empty()) return Builder::with_source(out, json);
-    if (read_json(builder_, as_go_reads_json(json), depth + 1, out).message.empty()) return out;
+    if (!read_json(builder_, json, depth + 1, out)) return Builder::with_source(out, json);
+    if (!read_json(builder_, as_go_reads_json(json), depth + 1, out)) return out;
     return std::nullopt;
   }
 
