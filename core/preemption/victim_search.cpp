@@ -8,6 +8,7 @@
 #include "base/bitmap.hpp"
 #include "framework/plugin_call.hpp"
 #include "framework/profile_runtime.hpp"
+#include "preemption/preemption_messages.hpp"
 #include "preemption/victim_search_run.hpp"
 #include "preemption/what_if.hpp"
 
@@ -92,7 +93,7 @@ VictimChoice::Outcome VictimSearchRun::decide() {
     for (const auto& [slot, text] : broken_) choice_.text += (choice_.text.empty() ? "" : ", ") + text;
     return Outcome::failed;
   }
-  explain_failure();
+  choice_.text = why_none();
   return Outcome::none;
 }
 
@@ -521,6 +522,58 @@ void VictimSearchRun::search_alone(Row& row, cache::Slot slot, bool& fits) {
     if (turn < row.protected_count) ++row.violations;
   }
   fits = true;
+}
+
+// Where no node was found.
+
+std::string VictimSearchRun::why_none() {
+  const std::string_view no_victims = framework::from_abi(request_.no_victims),
+                         not_searched = framework::from_abi(request_.not_searched);
+  const std::uint32_t left_out = host_.snapshot.node_count() - std::min(node_count_, host_.snapshot.node_count());
+  RuledOutNodes ruled_out;
+  if (without_room_.empty() && no_victims != not_searched) {
+    // Most pods that fit nowhere have a priority that nothing is below.
+    ruled_out.add(without_victims_, no_victims);
+    ruled_out.add(left_out, not_searched);
+    return std::move(ruled_out).sentence(host_.snapshot.node_count());
+  }
+  std::map<std::string, std::uint32_t> counted;
+  if (without_victims_ != 0) counted[std::string(no_victims)] += without_victims_;
+  if (left_out != 0) counted[std::string(not_searched)] += left_out;
+
+  std::map<std::pair<const framework::PluginInstance*, berth_reason>, std::uint32_t> by_reason;
+  const auto add = [&](const framework::NodeVerdict& verdict) {
+    if (verdict.plugin != nullptr) ++by_reason[{verdict.plugin, verdict.reason}];
+  };
+  std::vector<cache::Slot> slots;
+  std::swap(slots, without_room_);
+  std::vector<framework::NodeVerdict> verdicts;
+  for (std::size_t first = 0; first < slots.size(); first += k_chunk_rows) {
+    const auto chunk = std::span<const cache::Slot>(slots).subspan(first, std::min(k_chunk_rows, slots.size() - first));
+    collect_victims(chunk);
+    const framework::NominatedPods* const nominated = context_.nominated();
+    rows_.begin(context_, chunk_slots_);
+    alive_.assign(bitmap::words_for(chunk_.size()), 0);
+    for (std::uint32_t r = 0; r < chunk_.size(); ++r) {
+      const Row& row = chunk_[r];
+      if (row.alone && (rows_.reads_lists() || (nominated != nullptr && nominated->contains(chunk_slots_[r])))) {
+        evict_all(row);
+        if (const auto verdict = judge_alone(row, chunk_slots_[r]); verdict.ok()) add(*verdict);
+        continue;
+      }
+      bitmap::set(alive_.data(), r);
+      remove_all(r, row);
+    }
+    verdicts.assign(alive_.size() * 64, {});
+    rows_.judge(alive_.data(), false, verdicts);
+    for (const framework::NodeVerdict& verdict : verdicts) add(verdict);
+  }
+  rows_.end();
+  for (const auto& [key, count] : by_reason)
+    for (std::string& reason : framework::sentences(*key.first, key.second)) counted[std::move(reason)] += count;
+
+  for (const auto& [reason, count] : counted) ruled_out.add(count, reason);
+  return std::move(ruled_out).sentence(host_.snapshot.node_count());
 }
 
 }  // namespace berth::preemption

@@ -69,8 +69,8 @@ class VictimSearchRun : private VictimSearch::Buffers {
   void choose_of_all();
   void rank_reviewed();
   void take(Candidate candidate);
-  void explain_failure();
-  void write_failure(std::vector<std::string>& entries);
+  /// Judges the nodes without room once more, for the reasons of each.
+  std::string why_none();
 
   VictimSearch& search_;
   framework::Host& host_;
