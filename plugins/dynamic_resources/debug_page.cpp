@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceCluster::debug_page(): devices, claims and allocations in flight, for people.
-#include <map>
-#include <set>
+#include "debug_page.hpp"
 
-#include "device_cluster.hpp"
+#include <map>
 
 namespace dynamic_resources {
 namespace {
@@ -80,35 +78,16 @@ std::string nodes_text(const dra::Slice& slice) {
 
 }  // namespace
 
-std::string DeviceCluster::debug_page() {
-  struct Flight {
-    std::string uid;
-    std::shared_ptr<const AllocationObject> allocation;
-    std::uint32_t sharers;
-  };
-  refresh();
-  const DeviceSnapshot devices = snapshot();
-  std::vector<std::shared_ptr<const ReadClaim>> claims;
-  std::vector<Flight> flights;
-  std::set<std::uint32_t> in_flight;
-  std::size_t withheld = 0;
-  {
-    const guarded::Lock lock(mutex_);
-    claims_.each([&](const auto&, const auto& claim) { claims.push_back(claim); });
-    for (const auto& [uid, each] : in_flight_) flights.push_back({uid, each.allocation, each.sharers});
-    for (const auto& [id, result] : in_flight_devices_) in_flight.insert(id);
-    for (const auto& [key, entries] : withheld_) withheld += entries.size();
-  }
-
+std::string debug_page(const DebugMoment& moment) {
   Lines pools, claim_lines, flight_lines;
   std::map<std::string, Counts> by_driver;
-  for (const auto& slice : devices.inventory->all()) {
+  for (const auto& slice : moment.devices.inventory->all()) {
     Counts counts;
     for (const dra::PreparedDevice& device : slice->devices()) {
-      const bool is_allocated = devices.state->is_allocated(device.id);
+      const bool is_allocated = moment.devices.state->is_allocated(device.id);
       ++counts.devices;
       counts.allocated += is_allocated;
-      counts.in_flight += in_flight.contains(device.id);
+      counts.in_flight += moment.in_flight_devices.contains(device.id);
       counts.tainted += !device.taints.empty();
       counts.free += !is_allocated && device.taints.empty();
     }
@@ -121,9 +100,8 @@ std::string DeviceCluster::debug_page() {
     by_driver[object.driver].add(counts);
   }
   std::map<std::string_view, std::string> keys;
-  for (const auto& read : claims) {
-    if (read->claim == nullptr) continue;
-    const ClaimObject& claim = *read->claim;
+  for (const ClaimPtr& each : moment.claims) {
+    const ClaimObject& claim = *each;
     keys.emplace(claim.uid, claim.key());
     Members line;
     line.text("claim", claim.key()).text("uid", claim.uid);
@@ -134,7 +112,7 @@ std::string DeviceCluster::debug_page() {
     if (claim.allocation != nullptr) line.json("devices", devices_json(*claim.allocation));
     claim_lines.add(line.done());
   }
-  for (const Flight& flight : flights) {
+  for (const DebugMoment::Flight& flight : moment.in_flight) {
     Members line;
     const auto known = keys.find(flight.uid);
     if (known != keys.end()) line.text("claim", known->second);
@@ -147,7 +125,7 @@ std::string DeviceCluster::debug_page() {
     counts.write(its);
     drivers.json(driver, its.done());
   }
-  page.json("drivers", drivers.done()).number("withheldDevices", withheld);
+  page.json("drivers", drivers.done()).number("withheldDevices", moment.withheld);
   page.json("inFlight", flight_lines.done()).json("claims", claim_lines.done()).json("slices", pools.done());
   return page.done();
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "debug_page.hpp"
+
 namespace dynamic_resources {
 namespace {
 
@@ -238,6 +240,22 @@ DeviceSnapshot DeviceCluster::snapshot() {
     readers->fetch_sub(1, std::memory_order_release);
   };
   return {inventory_, std::shared_ptr<const dra::AllocatedState>(combined_.get(), done)};
+}
+
+std::string DeviceCluster::debug_page() {
+  DebugMoment moment;
+  refresh();
+  moment.devices = snapshot();
+  {
+    const guarded::Lock lock(mutex_);
+    claims_.each([&](const auto&, const auto& read) {
+      if (read->claim != nullptr) moment.claims.push_back(read->claim);
+    });
+    for (const auto& [uid, each] : in_flight_) moment.in_flight.push_back({uid, each.allocation, each.sharers});
+    for (const auto& [id, result] : in_flight_devices_) moment.in_flight_devices.insert(id);
+    for (const auto& [key, entries] : withheld_) moment.withheld += entries.size();
+  }
+  return dynamic_resources::debug_page(moment);
 }
 
 std::optional<DeviceCluster::Pending> DeviceCluster::pending(std::string_view uid) const {

@@ -50,8 +50,7 @@ class DeviceCluster {
   berth::cel::ProgramCache& programs() noexcept { return programs_; }
   RandomIds& ids() noexcept { return random_ids_; }
 
-  /// For people, as JSON: drivers {devices, free, allocated, inFlight, tainted}, inFlight[] {claim, uid, pods, devices[]}, claims[],
-  /// slices[]. What is in flight is among the allocated. Older generations of a pool are shown as well.
+  /// What berth.debug_pages/1 offers (debug_page.hpp).
   std::string debug_page();
 
   // Allocations that are decided and not written yet, by uid of the claim.

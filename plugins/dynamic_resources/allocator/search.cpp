@@ -2,6 +2,9 @@
 #include "search.hpp"
 
 #include <algorithm>
+#include <map>
+
+#include "diagnosis.hpp"
 
 namespace berth::dra {
 namespace {
@@ -562,6 +565,58 @@ Outcome Search::solution() {
   return {Outcome::Kind::allocated,
           {},
           std::make_shared<Allocation>(node_, std::move(kept), std::move(placed), std::move(chosen))};
+}
+
+std::vector<Refusal> Search::diagnose() {
+  for (std::size_t query = 0; query < queries_.size(); ++query) refused_.emplace_back(devices_.size());
+  const Outcome outcome = search();
+  if (outcome.kind == Outcome::Kind::allocated) return {};
+  if (outcome.kind == Outcome::Kind::failed) return {{outcome.error, 0}};
+  std::vector<Refusal> refusals;
+  for (const auto& pool : node_->pools)
+    if (pool->condition != Pool::Condition::usable) refusals.push_back({unusable(*pool), 0});
+  for (std::size_t i = 0; i < queries_.size(); ++i) {
+    QueryState& query = queries_[i];
+    const PreparedClaim& claim = *claims_[query.claim];
+    const std::string whose = "claim " + claim.name() + ", request " + claim.result_name(*query.query) + ": ";
+    std::map<std::string, std::uint64_t> counts;
+    for (std::uint32_t position = 0; position < devices_.size(); ++position) {
+      if (position % 256 == 0 && limits_.stop != nullptr && limits_.stop(limits_.context) != Limits::Stop::go_on) break;
+      if (std::string obstacle = obstacle_to(query, position, refused_[i][position]); !obstacle.empty())
+        ++counts[std::move(obstacle)];
+    }
+    if (counts.empty()) refusals.push_back({whose + "the node has no devices", 0});
+    for (const auto& [text, count] : counts) refusals.push_back({whose + text, count});
+  }
+  return refusals;
+}
+
+std::string Search::obstacle_to(QueryState& query, std::uint32_t position, const Refused& refused) {
+  if (!node_->reachable.empty() && !node_->reachable[position]) return {};
+  const PreparedDevice& device = *at(position).device;
+  if (!query.query->object->admin_access && state_.is_in_use(device.id)) return "in use";
+  const std::optional<bool> selectable = judge(query, position);
+  if (!selectable) return "selectors cannot be evaluated: " + outcome_.error;
+  if (!*selectable) return refused_by_selector(*query.query, refusing_selector_);
+  if (!fits(query, position, false)) return "too little capacity is left, or none that may be asked for";
+  for (const DeviceTaint* taint : device.taints) {
+    const auto& tolerations = query.query->object->tolerations;
+    if (std::any_of(tolerations.begin(), tolerations.end(),
+                    [&](const Toleration& each) { return is_tolerating(each, *taint); }))
+      continue;
+    return tainted(*taint);
+  }
+  switch (refused.obstacle) {
+    case Obstacle::counters:
+      return "shared counters are used up";
+    case Obstacle::capacity:
+      return "other requests leave too little capacity";
+    case Obstacle::constraint:
+      return refused_by_constraint(*claims_[query.claim], refused.constraint);
+    case Obstacle::none:
+      break;
+  }
+  return "suitable, and not enough";
 }
 
 }  // namespace berth::dra

@@ -87,7 +87,7 @@ class Search {
   void mark(const QueryState& query, std::uint32_t position, bool placed);
   void fail(Outcome::Kind kind, std::string error);
 
-  // Of diagnose() alone (diagnosis.cpp).
+  // Of diagnose() alone.
   enum class Obstacle : std::uint8_t { none, counters, capacity, constraint };
   struct Refused {
     Obstacle obstacle = Obstacle::none;
@@ -96,8 +96,8 @@ class Search {
   void note_refusal(std::uint32_t query, std::uint32_t position, Obstacle obstacle, std::size_t constraint = 0) {
     if (!refused_.empty()) refused_[query][position] = {obstacle, static_cast<std::uint32_t>(constraint)};
   }
+  /// Empty: the device is not one of the node's.
   std::string obstacle_to(QueryState& query, std::uint32_t position, const Refused& refused);
-  std::string selector_text(const QueryState& query) const;
 
   std::uint64_t selector_steps_spent() const {
     return limits_.selector_steps == nullptr ? selector_steps_
