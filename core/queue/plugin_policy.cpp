@@ -18,30 +18,25 @@ struct Watched {
   const framework::OpenCalls::Scope scope;
 };
 
-framework::QueueCalls::Entry entry_of(const QueuedPod& pod) {
-  return {*pod.pod, pod.attempts, pod.enqueued_ns, pod.first_attempt_ns};
-}
-
 }  // namespace
 
-OrderKey PluginPolicy::key(const QueuedPod& pod) {
+OrderKey PluginPolicy::key(const model::QueuedPod& pod) {
   const Watched watched(options_.watch, *pod.pod);
-  return {calls_.key(sort_, entry_of(pod))};
+  return {calls_.key(sort_, pod)};
 }
 
-bool PluginPolicy::before(const QueuedPod& a, const QueuedPod& b) {
+bool PluginPolicy::before(const model::QueuedPod& a, const model::QueuedPod& b) {
   const Watched watched(options_.watch, *a.pod);
-  return calls_.less(sort_, entry_of(a), entry_of(b));
+  return calls_.less(sort_, a, b);
 }
 
-std::optional<Gate> PluginPolicy::pre_enqueue(const QueuedPod& pod, model::PluginIndex first) {
+std::optional<Gate> PluginPolicy::pre_enqueue(const model::QueuedPod& pod, model::PluginIndex first) {
   const framework::ProfileRuntime* const profile = framework_.find(pod.pod->scheduler_name);
   if (profile == nullptr || (options_.opens_gates && pod.pod->spec->gates.empty())) return std::nullopt;
   const Watched watched(options_.watch, *pod.pod);
   const framework::PointRun run(*profile, observe::Point::pre_enqueue);
-  const framework::QueueCalls::Entry entry = entry_of(pod);
   const auto ask = [&](const PluginInstance& plugin) -> std::optional<Gate> {
-    const framework::Verdict verdict = calls_.pre_enqueue(plugin, entry);
+    const framework::Verdict verdict = calls_.pre_enqueue(plugin, pod);
     if (verdict.success()) return std::nullopt;
     return Gate{plugin.index(), verdict.message()};
   };

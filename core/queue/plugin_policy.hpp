@@ -24,10 +24,10 @@ class PluginPolicy final : public QueuePolicy {
       : framework_(framework), options_(options), sort_(*framework.profiles().front()->queue_sort) {}
 
   bool ordered_by_key() const override { return sort_.queue->less == nullptr; }
-  OrderKey key(const QueuedPod& pod) override;
-  bool before(const QueuedPod& a, const QueuedPod& b) override;
+  OrderKey key(const model::QueuedPod& pod) override;
+  bool before(const model::QueuedPod& a, const model::QueuedPod& b) override;
   /// Success, even when a plugin closes a gate: as upstream.
-  std::optional<Gate> pre_enqueue(const QueuedPod& pod, model::PluginIndex first) override;
+  std::optional<Gate> pre_enqueue(const model::QueuedPod& pod, model::PluginIndex first) override;
   std::uint64_t classify(const model::Pod& pod) override { return framework_.classify(pod); }
   Grouping group_of(const model::Pod& pod) override;
 

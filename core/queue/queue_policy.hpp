@@ -8,16 +8,9 @@
 
 #include "model/plugin_set.hpp"
 #include "model/pod.hpp"
+#include "model/queued_pod.hpp"
 
 namespace berth::queue {
-
-/// A queued pod as order and gates may see it. Valid for the call.
-struct QueuedPod {
-  const model::PodPtr& pod;
-  std::int64_t enqueued_ns;  // wall clock; when the pod entered the queue after its last attempt
-  std::uint32_t attempts;
-  std::int64_t first_attempt_ns;  // wall clock; when it entered the active queue for the first time; 0: not yet
-};
 
 /// Compared word by word, most significant first; smaller is earlier. Unused words stay 0.
 struct OrderKey {
@@ -46,13 +39,13 @@ class QueuePolicy {
   /// Constant for the life of the policy: true when key() alone orders pods, false when before() decides about equal
   /// keys.
   virtual bool ordered_by_key() const = 0;
-  virtual OrderKey key(const QueuedPod& pod) = 0;
+  virtual OrderKey key(const model::QueuedPod& pod) = 0;
   /// A strict weak order of pods with equal keys; asked only when ordered_by_key() is false. Slow.
-  virtual bool before(const QueuedPod& a, const QueuedPod& b) = 0;
+  virtual bool before(const model::QueuedPod& a, const model::QueuedPod& b) = 0;
 
   /// Runs the pre-enqueue plugins of the pod's profile: `first` before the others when it is not k_no_plugin, then the
   /// rest, up to the first that objects.
-  virtual std::optional<Gate> pre_enqueue(const QueuedPod& pod, model::PluginIndex first) = 0;
+  virtual std::optional<Gate> pre_enqueue(const model::QueuedPod& pod, model::PluginIndex first) = 0;
 
   /// Number of the pod's class, kept in the queue's record and handed out with the ticket. Asked when the pod enters
   /// the queue or changes there.

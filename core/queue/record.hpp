@@ -52,7 +52,7 @@ struct Record {
   model::PluginSet rejectors() const noexcept { return unschedulable | pending; }
 };
 
-inline QueuedPod seen_by_policy(const Record& record) noexcept {
+inline model::QueuedPod seen_by_policy(const Record& record) noexcept {
   return {record.pod, record.enqueued_ns, record.attempts, record.first_attempt_ns};
 }
 

@@ -6,28 +6,27 @@
 namespace berth::framework {
 namespace {
 
-berth_queue_pod_v1 queue_pod(const PluginInstance& plugin, const QueueCalls::Entry& entry, Arena& arena) {
+berth_queue_pod_v1 queue_pod(const PluginInstance& plugin, const model::QueuedPod& pod, Arena& arena) {
   PodView view;
-  view.reset(entry.pod, arena);
-  return {sizeof(berth_queue_pod_v1), entry.attempts, entry.enqueued_ns, view.view(plugin.fields()),
-          entry.first_attempt_ns};
+  view.reset(*pod.pod, arena);
+  return {sizeof(berth_queue_pod_v1), pod.attempts, pod.enqueued_ns, view.view(plugin.fields()), pod.first_attempt_ns};
 }
 
 }  // namespace
 
-std::array<std::uint64_t, 4> QueueCalls::key(const PluginInstance& plugin, const Entry& entry) {
+std::array<std::uint64_t, 4> QueueCalls::key(const PluginInstance& plugin, const model::QueuedPod& pod) {
   std::array<std::uint64_t, 4> words{};
   if (plugin.queue->key == nullptr || plugin.queue->key_words == 0) return words;
   arena_.reset();
-  const berth_queue_pod_v1 abi = queue_pod(plugin, entry, arena_);
+  const berth_queue_pod_v1 abi = queue_pod(plugin, pod, arena_);
   Note note;
   const Code code = call_plugin(plugin, observe::Point::queue_key, note,
                                 [&] { return plugin.queue->key(plugin.self(), &abi, words.data(), note.abi()); });
-  BERTH_CHECK(code == Code::success, "plugin {} cannot order pod {}: {}", plugin.name(), entry.pod.key(), note.text());
+  BERTH_CHECK(code == Code::success, "plugin {} cannot order pod {}: {}", plugin.name(), pod.pod->key(), note.text());
   return words;
 }
 
-bool QueueCalls::less(const PluginInstance& plugin, const Entry& a, const Entry& b) {
+bool QueueCalls::less(const PluginInstance& plugin, const model::QueuedPod& a, const model::QueuedPod& b) {
   arena_.reset();
   const berth_queue_pod_v1 first = queue_pod(plugin, a, arena_), second = queue_pod(plugin, b, arena_);
   bool before = false;
@@ -39,9 +38,9 @@ bool QueueCalls::less(const PluginInstance& plugin, const Entry& a, const Entry&
   return before;
 }
 
-Verdict QueueCalls::pre_enqueue(const PluginInstance& plugin, const Entry& entry) {
+Verdict QueueCalls::pre_enqueue(const PluginInstance& plugin, const model::QueuedPod& pod) {
   arena_.reset();
-  const berth_queue_pod_v1 abi = queue_pod(plugin, entry, arena_);
+  const berth_queue_pod_v1 abi = queue_pod(plugin, pod, arena_);
   Note note;
   const Code code = call_plugin(plugin, observe::Point::pre_enqueue, note,
                                 [&] { return plugin.queue->pre_enqueue(plugin.self(), &abi, note.abi()); });

@@ -7,6 +7,7 @@
 
 #include "framework/profile_runtime.hpp"
 #include "framework/verdict.hpp"
+#include "model/queued_pod.hpp"
 
 namespace berth::framework {
 
@@ -14,17 +15,11 @@ namespace berth::framework {
 /// views.
 class QueueCalls {
  public:
-  struct Entry {
-    const model::Pod& pod;
-    std::uint32_t attempts;
-    std::int64_t enqueued_ns;
-    std::int64_t first_attempt_ns;
-  };
   /// All zeros for a plugin without keys.
-  std::array<std::uint64_t, 4> key(const PluginInstance& plugin, const Entry& entry);
-  bool less(const PluginInstance& plugin, const Entry& a, const Entry& b);
+  std::array<std::uint64_t, 4> key(const PluginInstance& plugin, const model::QueuedPod& pod);
+  bool less(const PluginInstance& plugin, const model::QueuedPod& a, const model::QueuedPod& b);
   /// Success, or why the pod stays out.
-  Verdict pre_enqueue(const PluginInstance& plugin, const Entry& entry);
+  Verdict pre_enqueue(const PluginInstance& plugin, const model::QueuedPod& pod);
 
  private:
   Arena arena_;

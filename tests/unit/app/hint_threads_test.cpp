@@ -285,11 +285,11 @@ class QueueOfAHangingHint : public HintThreadsTest, private queue::QueuePolicy {
 
  private:
   bool ordered_by_key() const override { return true; }
-  queue::OrderKey key(const queue::QueuedPod& pod) override {
+  queue::OrderKey key(const model::QueuedPod& pod) override {
     return {{static_cast<std::uint64_t>(pod.enqueued_ns), 0, 0, 0}};
   }
-  bool before(const queue::QueuedPod&, const queue::QueuedPod&) override { return false; }
-  std::optional<queue::Gate> pre_enqueue(const queue::QueuedPod&, model::PluginIndex) override { return std::nullopt; }
+  bool before(const model::QueuedPod&, const model::QueuedPod&) override { return false; }
+  std::optional<queue::Gate> pre_enqueue(const model::QueuedPod&, model::PluginIndex) override { return std::nullopt; }
   std::uint64_t classify(const model::Pod&) override { return 0; }
 };
 

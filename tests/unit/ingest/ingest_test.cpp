@@ -28,9 +28,9 @@ constexpr std::uint32_t k_services_watch = 4;
 class FifoPolicy final : public queue::QueuePolicy {
  public:
   bool ordered_by_key() const override { return true; }
-  queue::OrderKey key(const queue::QueuedPod&) override { return {}; }
-  bool before(const queue::QueuedPod&, const queue::QueuedPod&) override { return false; }
-  std::optional<queue::Gate> pre_enqueue(const queue::QueuedPod&, model::PluginIndex) override { return std::nullopt; }
+  queue::OrderKey key(const model::QueuedPod&) override { return {}; }
+  bool before(const model::QueuedPod&, const model::QueuedPod&) override { return false; }
+  std::optional<queue::Gate> pre_enqueue(const model::QueuedPod&, model::PluginIndex) override { return std::nullopt; }
   std::uint64_t classify(const model::Pod&) override { return 0; }
 };
 

@@ -144,14 +144,14 @@ TEST(PopGroup, SeesWhatHappenedWhileAMemberWasInFlight) {
 class NamePolicy final : public QueuePolicy {
  public:
   bool ordered_by_key() const override { return false; }
-  OrderKey key(const QueuedPod& pod) override {
+  OrderKey key(const model::QueuedPod& pod) override {
     return {{~static_cast<std::uint64_t>(std::int64_t{pod.pod->priority}), 0, 0, 0}};
   }
-  bool before(const QueuedPod& a, const QueuedPod& b) override {
+  bool before(const model::QueuedPod& a, const model::QueuedPod& b) override {
     EXPECT_EQ(a.pod->priority, b.pod->priority) << "equal keys only";
     return a.pod->name < b.pod->name;
   }
-  std::optional<Gate> pre_enqueue(const QueuedPod&, PluginIndex) override { return std::nullopt; }
+  std::optional<Gate> pre_enqueue(const model::QueuedPod&, PluginIndex) override { return std::nullopt; }
   std::uint64_t classify(const model::Pod&) override { return 0; }
 };
 

@@ -58,16 +58,16 @@ class FakePolicy final : public QueuePolicy {
  public:
   explicit FakePolicy(bool by_key = true) : by_key_(by_key) {}
   bool ordered_by_key() const override { return by_key_; }
-  OrderKey key(const QueuedPod& p) override {
+  OrderKey key(const model::QueuedPod& p) override {
     if (!by_key_) return {};
     const auto rank = static_cast<std::uint64_t>(std::int64_t{p.pod->priority} + (std::int64_t{1} << 31));
     return {{~rank, static_cast<std::uint64_t>(p.enqueued_ns), 0, 0}};
   }
-  bool before(const QueuedPod& a, const QueuedPod& b) override {
+  bool before(const model::QueuedPod& a, const model::QueuedPod& b) override {
     if (a.pod->priority != b.pod->priority) return a.pod->priority > b.pod->priority;
     return a.enqueued_ns < b.enqueued_ns;
   }
-  std::optional<Gate> pre_enqueue(const QueuedPod& p, PluginIndex first) override {
+  std::optional<Gate> pre_enqueue(const model::QueuedPod& p, PluginIndex first) override {
     ++gate_runs;
     last_first = first;
     if (!p.pod->spec->gates.empty())
