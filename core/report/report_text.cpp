@@ -294,15 +294,19 @@ std::string render_table(const SimulationReport& report, const TableStyle& style
   return TableReport(report, style).render();
 }
 
-void print_diagnostics(std::ostream& err, const text::Diagnostics& diagnostics) {
-  if (diagnostics.empty()) return;
+std::string render_diagnostics(const text::Diagnostics& diagnostics) {
+  if (diagnostics.empty()) return {};
   std::vector<text::Diagnostic> sorted = diagnostics.all();
   std::stable_sort(sorted.begin(), sorted.end(), [](const text::Diagnostic& a, const text::Diagnostic& b) {
     return std::tie(a.position.line, a.position.column) < std::tie(b.position.line, b.position.column);
   });
   text::Diagnostics ordered;
   for (text::Diagnostic& diagnostic : sorted) ordered.add(std::move(diagnostic));
-  err << ordered.render() << fmt::format("{} problem{}\n", ordered.size(), ordered.size() == 1 ? "" : "s");
+  return ordered.render() + fmt::format("{} problem{}\n", ordered.size(), ordered.size() == 1 ? "" : "s");
+}
+
+void print_diagnostics(std::ostream& err, const text::Diagnostics& diagnostics) {
+  err << render_diagnostics(diagnostics);
 }
 
 }  // namespace berth::report

@@ -26,7 +26,8 @@ std::string usage_bar(const Usage& usage, std::size_t cells);
 /// Rounded down, so that 100 means full; 0 when there is nothing to use.
 std::int64_t percent(const Usage& usage) noexcept;
 
-/// Prints problems in the order of their positions, and how many there are.
+/// Problems in the order of their positions, and how many there are; nothing where there are none.
+std::string render_diagnostics(const text::Diagnostics& diagnostics);
 void print_diagnostics(std::ostream& err, const text::Diagnostics& diagnostics);
 
 }  // namespace berth::report

@@ -48,18 +48,25 @@ int run_explain(const ExplainOptions& options, std::ostream& out, std::ostream& 
     return 2;
   }
   ClusterView view(options.view, err);
-  const std::unique_ptr<PolicyRun> run = view.look({.pod = options.pod});
-  if (run == nullptr) return 1;
-  const report::SimulationReport report = run->report();
+  const auto looked = view.look({.pod = options.pod});
+  if (!looked.ok()) {
+    err << looked.error().lines;
+    return 1;
+  }
+  PolicyRun& run = **looked;
+  const report::SimulationReport report = run.report();
   const bool colour = &out == &std::cout && isatty(STDOUT_FILENO) == 1;
-  const Result<std::string> text = explanation(options, *run, report, colour);
+  const Result<std::string> text = explanation(options, run, report, colour);
   if (!text.ok()) {
     err << "berth: " << report::terminal_text(text.error().message) << '\n';
     return 1;
   }
   out << *text;
   out.flush();
-  if (!run->inputs_are_declared()) return 1;
+  if (const RunStatus checked = run.check_inputs(); !checked.ok()) {
+    err << checked.error().lines;
+    return 1;
+  }
   return options.fail_on_pending && waits(report, options.pod) ? 3 : 0;
 }
 

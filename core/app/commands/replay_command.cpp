@@ -103,7 +103,10 @@ class ReplayRun {
     b.says_extenders_are_left_out = b.says_records_are_left_out = false;
     PolicyRun recorded(std::move(a), err_), other(std::move(b), err_);
     for (PolicyRun* run : {&recorded, &other})
-      if (!run->configure() || !run->read_cluster() || !run->decide()) return false;
+      if (const RunStatus done = run->run(); !done.ok()) {
+        err_ << done.error().lines;
+        return false;
+      }
     const report::SimulationReport of_recorded = recorded.report(), of_other = other.report();
     const report::Policy first{"as recorded", of_recorded};
     const report::Policy second{options_.config->empty() ? "defaults" : *options_.config, of_other};

@@ -58,9 +58,10 @@ std::string times_json(const RecordingTimes& times, std::int64_t at_ns) {
 
 bool ServedPage::check(std::ostream& err) {
   const Lock lock(mutex_);
-  const bool can = view_.look() != nullptr;
+  const auto run = view_.look();
   err << said_.str();
-  return can;
+  if (!run.ok()) err << run.error().lines;
+  return run.ok();
 }
 
 Result<ServedPage::Wish> ServedPage::wish_of(const std::vector<std::pair<std::string, std::string>>& query) const {
@@ -93,9 +94,9 @@ Result<ServedPage::Wish> ServedPage::wish_of(const std::vector<std::pair<std::st
 
 Result<std::string> ServedPage::before(Look look) {
   look.changes.clear();
-  const std::unique_ptr<PolicyRun> run = view_.look(look);
-  if (run == nullptr) return Error{said_.str()};
-  return report::page_data(run->report(), {});
+  const auto looked = view_.look(look);
+  if (!looked.ok()) return Error{said_.str() + looked.error().lines};
+  return report::page_data((*looked)->report(), {});
 }
 
 Result<std::string> ServedPage::render(const Wish& wish) {
@@ -110,10 +111,11 @@ Result<std::string> ServedPage::render(const Wish& wish) {
     if (!found.ok()) return found.error();
     unchanged = std::move(*found);
   }
-  const std::unique_ptr<PolicyRun> run = view_.look(look);
-  if (run == nullptr) return Error{said_.str()};
-  const report::SimulationReport report = run->report();
-  report::PageParts parts = run->page_parts(report);
+  const auto looked = view_.look(look);
+  if (!looked.ok()) return Error{said_.str() + looked.error().lines};
+  PolicyRun& run = **looked;
+  const report::SimulationReport report = run.report();
+  report::PageParts parts = run.page_parts(report);
   parts.is_served = true;
   parts.server = view_.server();
   parts.takes_changes = !options_.cluster.empty();

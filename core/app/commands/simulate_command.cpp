@@ -33,15 +33,15 @@ class SimulateRun {
     }
     read_standard_input();
     PolicyRun a(policy(options_.config), err_);
-    if (!decide(a)) return 1;
+    if (!good(a.run())) return 1;
     const report::SimulationReport report = a.report();
     if (!write_decisions(a.decisions())) return 1;
-    bool all_declared = a.inputs_are_declared();
+    bool all_declared = good(a.check_inputs());
     std::size_t pending = report.count(report::PodState::pending);
     if (options_.compare) {
       PolicyRun b(policy(*options_.compare), err_);
-      if (!decide(b)) return 1;
-      all_declared = b.inputs_are_declared() && all_declared;
+      if (!good(b.run())) return 1;
+      all_declared = good(b.check_inputs()) && all_declared;
       const report::SimulationReport other = b.report();
       pending += other.count(report::PodState::pending);
       compare({name_of(options_.config), report}, {name_of(*options_.compare), other});
@@ -58,7 +58,10 @@ class SimulateRun {
  private:
   bool for_programs() const { return options_.output == "json" || options_.output == "yaml"; }
   static std::string name_of(const std::string& config) { return config.empty() ? "defaults" : config; }
-  static bool decide(PolicyRun& run) { return run.configure() && run.read_cluster() && run.decide(); }
+  bool good(const RunStatus& done) {
+    if (!done.ok()) err_ << done.error().lines;
+    return done.ok();
+  }
 
   /// Fails when some options cannot be had together.
   Status check() const {

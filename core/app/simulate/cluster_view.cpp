@@ -10,6 +10,11 @@
 #include "report/text_table.hpp"
 
 namespace berth::app {
+namespace {
+
+RunFailure failure_of(const Error& error) { return failed(report::terminal_text(error.message)); }
+
+}  // namespace
 
 ClusterView::ClusterView(ViewOptions options, std::ostream& err) : options_(std::move(options)), err_(err) {}
 ClusterView::~ClusterView() = default;
@@ -33,41 +38,39 @@ PolicyRun::Options ClusterView::run_options(const Look& look) const {
   return run;
 }
 
-std::unique_ptr<PolicyRun> ClusterView::look(const Look& look) {
+Result<std::unique_ptr<PolicyRun>, RunFailure> ClusterView::look(const Look& look) {
   if (!options_.record.empty()) return look_back(look);
-  if (options_.is_live() && !connect()) return nullptr;
+  if (options_.is_live())
+    if (const RunStatus connected = connect(); !connected.ok()) return connected.error();
   auto run = std::make_unique<PolicyRun>(run_options(look), err_);
-  if (!run->configure()) return nullptr;
-  if (!options_.is_live()) return run->read_cluster() && run->decide() ? std::move(run) : nullptr;
+  if (!options_.is_live()) {
+    if (const RunStatus decided = run->run(); !decided.ok()) return decided.error();
+    return run;
+  }
+  if (const RunStatus configured = run->configure(); !configured.ok()) return configured.error();
   if (copy_ == nullptr) {
     auto copy = std::make_unique<ClusterCopy>(
         endpoint_, *symbols_,
         ClusterCopy::Options{run->resources(), run->decode_options(), std::chrono::seconds(options_.limit_seconds)});
-    if (const Status read = copy->read(); !read.ok()) {
-      say(read.error().message);
-      return nullptr;
-    }
+    if (const Status read = copy->read(); !read.ok()) return failure_of(read.error());
     copy_ = std::move(copy);
   }
   run->look_at(copy_->objects());
-  if (!ask_scheduler(*run, look.pod)) return nullptr;
+  if (const RunStatus asked = ask_scheduler(*run, look.pod); !asked.ok()) return asked.error();
   if (!look.pod.empty()) run->ask_about(look.pod);
   return run;
 }
 
-std::unique_ptr<PolicyRun> ClusterView::look_back(const Look& look) {
+Result<std::unique_ptr<PolicyRun>, RunFailure> ClusterView::look_back(const Look& look) {
   MomentWanted wanted = options_.moment;
   wanted.pod = look.pod;
   if (!look.at.empty()) wanted.at = look.at;
   Result<RecordedMoment> moment = read_moment(options_.record, wanted, *symbols_);
-  if (!moment.ok()) {
-    say(moment.error().message);
-    return nullptr;
-  }
+  if (!moment.ok()) return failure_of(moment.error());
   for (const std::string& problem : moment->problems) say("warning: " + problem + ": what follows there is left out");
   config_text_ = std::move(moment->configuration);
   auto run = std::make_unique<PolicyRun>(run_options(look), err_);
-  if (!run->configure()) return nullptr;
+  if (const RunStatus configured = run->configure(); !configured.ok()) return configured.error();
   if (const auto changed = changed_plugins(moment->description, run->plugins()); !changed.empty())
     say(fmt::format("warning: plugins of other files than those that decided: {}", fmt::join(changed, ", ")));
   run->look_at(moment->objects, moment->wall_ns);
@@ -76,45 +79,33 @@ std::unique_ptr<PolicyRun> ClusterView::look_back(const Look& look) {
 }
 
 /// Once; and learns by which policies the cluster's scheduler decides, where that is to be asked.
-bool ClusterView::connect() {
-  if (endpoint_ != nullptr) return true;
+RunStatus ClusterView::connect() {
+  if (endpoint_ != nullptr) return Unit{};
   Result<std::shared_ptr<net::Endpoint>> endpoint = app::connect(options_.live, clock_);
-  if (!endpoint.ok()) {
-    say(endpoint.error().message);
-    return false;
-  }
+  if (!endpoint.ok()) return failure_of(endpoint.error());
   if (!options_.scheduler.url.empty()) {
     auto pages = SchedulerPages::make(options_.scheduler, options_.live, clock_);
-    if (!pages.ok()) {
-      say(pages.error().message);
-      return false;
-    }
+    if (!pages.ok()) return failure_of(pages.error());
     scheduler_ = std::move(*pages);
   }
   if (options_.config.empty() && scheduler_ != nullptr) {
     Result<std::string> config = scheduler_->configuration();
-    if (!config.ok()) {
-      say(config.error().message);
-      return false;
-    }
+    if (!config.ok()) return failure_of(config.error());
     config_text_ = std::move(*config);
   } else if (options_.config.empty()) {
     say("the default configuration is used: give the scheduler's with --config FILE, or its address with --scheduler "
         "URL");
   }
   endpoint_ = std::move(*endpoint);
-  return true;
+  return Unit{};
 }
 
-bool ClusterView::ask_scheduler(PolicyRun& run, const std::string& pod) {
-  if (scheduler_ == nullptr) return true;
+RunStatus ClusterView::ask_scheduler(PolicyRun& run, const std::string& pod) {
+  if (scheduler_ == nullptr) return Unit{};
   Result<std::vector<report::QueueWord>> words = pod.empty() ? scheduler_->queue() : scheduler_->pod(pod);
-  if (!words.ok()) {
-    say(words.error().message);
-    return false;
-  }
+  if (!words.ok()) return failure_of(words.error());
   run.hear(std::move(*words));
-  return true;
+  return Unit{};
 }
 
 std::string ClusterView::server() const { return copy_ == nullptr ? options_.record : copy_->server(); }

@@ -38,16 +38,16 @@ class ClusterView {
   ClusterView(ViewOptions options, std::ostream& err);
   ~ClusterView();
 
-  /// The cluster as of now, or the moment. Null: why stands on `err`.
-  std::unique_ptr<PolicyRun> look(const Look& look = {});
+  /// The cluster as of now, or the moment. Warnings go to `err`.
+  Result<std::unique_ptr<PolicyRun>, RunFailure> look(const Look& look = {});
   /// "https://10.0.0.1:6443" of a live cluster, the file of a recording; empty for manifests.
   std::string server() const;
 
  private:
-  std::unique_ptr<PolicyRun> look_back(const Look& look);
+  Result<std::unique_ptr<PolicyRun>, RunFailure> look_back(const Look& look);
   PolicyRun::Options run_options(const Look& look) const;
-  bool connect();
-  bool ask_scheduler(PolicyRun& run, const std::string& pod);
+  RunStatus connect();
+  RunStatus ask_scheduler(PolicyRun& run, const std::string& pod);
   void say(const std::string& text);
 
   const ViewOptions options_;

@@ -68,7 +68,13 @@ PolicyRun::~PolicyRun() {
   if (recorder_) recorder_->stop();  // its thread asks the simulation, whose clock it reads
 }
 
-bool PolicyRun::configure() {
+RunStatus PolicyRun::run() {
+  for (RunStatus (PolicyRun::*step)() : {&PolicyRun::configure, &PolicyRun::read_cluster, &PolicyRun::decide})
+    if (RunStatus done = (this->*step)(); !done.ok()) return done;
+  return Unit{};
+}
+
+RunStatus PolicyRun::configure() {
   text::Diagnostics diagnostics;
   raw_ = !options_.config.empty()        ? config::load_file(options_.config, diagnostics)
          : !options_.config_text.empty() ? config::load(options_.config_text, options_.config_source, diagnostics)
@@ -87,25 +93,20 @@ bool PolicyRun::configure() {
   for (const std::string& warning : plugins_.report.warnings()) err_ << "berth: warning: " << warning << '\n';
   for (const text::Diagnostic& note : raw_.notes.all())
     err_ << fmt::format("berth: warning: {}: {}: {}\n", raw_.file, note.path, note.message);
-  if (!plugins_.ok()) err_ << plugins_.report.render();
-  if (!diagnostics.empty()) report::print_diagnostics(err_, diagnostics);
-  return plugins_.ok() && diagnostics.empty() && make_host();
+  if (!plugins_.ok() || !diagnostics.empty())
+    return RunFailure{(plugins_.ok() ? std::string() : plugins_.report.render()) +
+                      report::render_diagnostics(diagnostics)};
+  return make_host();
 }
 
-bool PolicyRun::make_host() {
+RunStatus PolicyRun::make_host() {
   if (options_.single_pass) {
     auto pass = SinglePass::make(symbols_, configuration_, plugins_, system_clock_.wall_ns());
-    if (!pass.ok()) {
-      err_ << pass.error().render();
-      return false;
-    }
-    if ((*pass)->scheduler().views().framework.profiles().front()->groups != nullptr) {
-      err_ << "berth: a single pass decides about one pod at a time: groups need the simulation, without "
-              "--single-pass\n";
-      return false;
-    }
+    if (!pass.ok()) return RunFailure{pass.error().render()};
+    if ((*pass)->scheduler().views().framework.profiles().front()->groups != nullptr)
+      return failed("a single pass decides about one pod at a time: groups need the simulation, without --single-pass");
     pass_ = std::move(*pass);
-    return true;
+    return Unit{};
   }
   Simulation::Options options;
   options.explain_all = options_.explain_all;
@@ -118,19 +119,17 @@ bool PolicyRun::make_host() {
   options.has_controllers = !options_.is_live;
   if (options_.decide_until)
     options.is_too_late = [until = *options_.decide_until] { return std::chrono::steady_clock::now() >= until; };
-  if (!options_.record.empty() && !start_recorder()) return false;
+  if (!options_.record.empty())
+    if (RunStatus started = start_recorder(); !started.ok()) return started;
   options.recorder = recorder_.get();
   auto simulation = Simulation::make(symbols_, configuration_, plugins_, std::move(options));
-  if (!simulation.ok()) {
-    err_ << simulation.error().render();
-    return false;
-  }
+  if (!simulation.ok()) return RunFailure{simulation.error().render()};
   simulation_ = std::move(*simulation);
   recorded_time_.follow(simulation_->clock());
-  return true;
+  return Unit{};
 }
 
-bool PolicyRun::start_recorder() {
+RunStatus PolicyRun::start_recorder() {
   recording::RecorderOptions recorder;
   recorder.directory = options_.record;
   recorder.total_bytes = recording::k_total_bytes_max;  // it is read as a whole: nothing of it should be removed
@@ -142,20 +141,14 @@ bool PolicyRun::start_recorder() {
   };
   Result<std::unique_ptr<recording::Recorder>> started =
       recording::Recorder::start(std::move(recorder), symbols_, recorded_time_);
-  if (!started.ok()) {
-    err_ << "berth: --record " << report::terminal_text(started.error().message) << '\n';
-    return false;
-  }
+  if (!started.ok()) return failed("--record " + report::terminal_text(started.error().message));
   recorder_ = std::move(*started);
-  return true;
+  return Unit{};
 }
 
-bool PolicyRun::decide_recording() {
+RunStatus PolicyRun::decide_recording() {
   Result<recording::Reader> reader = recording::Reader::open(options_.recording, symbols_);
-  if (!reader.ok()) {
-    err_ << "berth: " << report::terminal_text(reader.error().message) << '\n';
-    return false;
-  }
+  if (!reader.ok()) return failed(report::terminal_text(reader.error().message));
   std::size_t decision_bytes = 0;
   const auto are_too_many = [&] { return decision_bytes > options_.decision_bytes_max; };
   const Simulation::Watcher keep = [&](report::Decision decision) {
@@ -208,13 +201,12 @@ bool PolicyRun::decide_recording() {
         "out\n",
         options_.decision_bytes_max >> 20, simulation_->clock().monotonic_ns() / k_hour_ns);
   if (!feed.is_known())
-    err_ << fmt::format("berth: {}: the cluster is not known as a whole at any moment\n",
-                        report::terminal_text(options_.recording));
-  return feed.is_known();
+    return failed(report::terminal_text(options_.recording) + ": the cluster is not known as a whole at any moment");
+  return Unit{};
 }
 
-bool PolicyRun::read_cluster() {
-  if (!options_.recording.empty()) return true;
+RunStatus PolicyRun::read_cluster() {
+  if (!options_.recording.empty()) return Unit{};
   const auto reading = std::chrono::steady_clock::now();
   cluster::ManifestOptions manifest_options;
   manifest_options.decode = decode_options();
@@ -230,18 +222,13 @@ bool PolicyRun::read_cluster() {
   for (const cluster::SkippedKind& skipped : manifests_.skipped)
     err_ << fmt::format("berth: warning: {} object(s) of kind {} ({}) skipped: scheduling does not know them\n",
                         skipped.count, skipped.kind, skipped.api_version);
-  if (!diagnostics.empty()) {
-    report::print_diagnostics(err_, diagnostics);
-    return false;
-  }
-  if (!options_.pod.empty() && !take_filler()) return false;
+  if (!diagnostics.empty()) return RunFailure{report::render_diagnostics(diagnostics)};
+  if (!options_.pod.empty())
+    if (RunStatus taken = take_filler(); !taken.ok()) return taken;
   WhatIf what_if(manifests_, symbols_, options_.added_max);
   for (const WhatIfChange& change : options_.changes) {
     Result<report::ChangeLine> line = what_if.apply(change);
-    if (!line.ok()) {
-      err_ << "berth: " << report::terminal_text(line.error().message) << '\n';
-      return false;
-    }
+    if (!line.ok()) return failed(report::terminal_text(line.error().message));
     changes_.push_back(std::move(*line));
   }
   if (pass_) {
@@ -249,7 +236,7 @@ bool PolicyRun::read_cluster() {
   } else {
     cluster::in_list_order(manifests_, [&](const decode::Decoded& object) { simulation_->cluster().put(object); });
   }
-  return true;
+  return Unit{};
 }
 
 decode::DecodeOptions PolicyRun::decode_options() {
@@ -276,15 +263,13 @@ void PolicyRun::ask_about(std::string_view pod) {
   decisions_.push_back(std::move(decision));
 }
 
-bool PolicyRun::take_filler() {
+RunStatus PolicyRun::take_filler() {
   std::vector<decode::Decoded>& objects = manifests_.objects;
   const auto first = objects.end() - static_cast<std::ptrdiff_t>(manifests_.objects_of_last_file);
   const auto is_pod = [](const decode::Decoded& object) { return std::holds_alternative<model::PodPtr>(object); };
   const auto count = std::count_if(first, objects.end(), is_pod);
-  if (count != 1) {
-    err_ << fmt::format("berth: --pod {}: {} pods are in the file: write exactly one\n", options_.pod, count);
-    return false;
-  }
+  if (count != 1)
+    return failed(fmt::format("--pod {}: {} pods are in the file: write exactly one", options_.pod, count));
   const auto at = std::find_if(first, objects.end(), is_pod);
   const model::PodPtr pod = std::get<model::PodPtr>(*at);
   objects.erase(at);
@@ -293,22 +278,20 @@ bool PolicyRun::take_filler() {
                     : !pod->spec->gates.empty()     ? "it has scheduling gates"
                     : pod->node_name != k_no_symbol ? "it has a node already, in spec.nodeName"
                                                     : nullptr;
-  if (why != nullptr) {
-    err_ << fmt::format("berth: --pod {}: {} is not tried: {}\n", options_.pod, report::terminal_text(pod->key()), why);
-    return false;
-  }
+  if (why != nullptr)
+    return failed(fmt::format("--pod {}: {} is not tried: {}", options_.pod, report::terminal_text(pod->key()), why));
   auto filler = std::make_shared<model::Pod>(*pod);
   filler->spec.edit().preempts = false;  // what fits leaves the others where they are
   filler_ = std::move(filler);
-  return true;
+  return Unit{};
 }
 
-bool PolicyRun::decide() {
+RunStatus PolicyRun::decide() {
   const auto deciding = std::chrono::steady_clock::now();
   if (!options_.recording.empty()) {
-    const bool is_decided = decide_recording();
+    RunStatus decided = decide_recording();
     decide_seconds_ = seconds_since(deciding);
-    return is_decided;
+    return decided;
   }
   report::ProgressBar bar(err_, system_clock_, options_.shows_progress, "deciding");
   if (pass_) {
@@ -322,31 +305,34 @@ bool PolicyRun::decide() {
       decisions_.push_back(std::move(decision));
       bar.update(decisions_.size(), 0);
     });
-    if (options_.decide_until && std::chrono::steady_clock::now() >= *options_.decide_until) {
-      err_ << fmt::format("berth: it takes too long: {} decisions were made, and there was no end\n",
-                          decisions_.size());
-      return false;
-    }
-    if (filler_ != nullptr && !fill([&] { bar.update(decisions_.size(), 0); })) return false;
+    if (options_.decide_until && std::chrono::steady_clock::now() >= *options_.decide_until)
+      return failed(fmt::format("it takes too long: {} decisions were made, and there was no end", decisions_.size()));
+    if (filler_ != nullptr)
+      if (RunStatus filled = fill([&] { bar.update(decisions_.size(), 0); }); !filled.ok()) return filled;
     if (options_.explain_all)
       for (report::Decision& decision : decisions_)
         decision.claims = claims_json(*decision.pod, simulation_->cluster());
   }
   decide_seconds_ = seconds_since(deciding);
-  if (!recorder_) return true;
+  if (!recorder_) return Unit{};
   recorder_->flush();
   const recording::RecorderCounts counts = recorder_->counts();
-  if (counts.dropped != 0)
-    err_ << fmt::format("berth: --record {}: {} records could not be written\n", report::terminal_text(options_.record),
-                        counts.dropped);
+  const std::string directory = report::terminal_text(options_.record);
+  std::string warning;
   if (counts.removed_segments != 0)
-    err_ << fmt::format(
+    warning = fmt::format(
         "berth: warning: --record {}: a recording has {} MiB at most: the beginning of this one was removed\n",
-        report::terminal_text(options_.record), recording::k_total_bytes_max >> 20);
-  return counts.dropped == 0;
+        directory, recording::k_total_bytes_max >> 20);
+  if (counts.dropped != 0) {
+    RunFailure failure = failed(fmt::format("--record {}: {} records could not be written", directory, counts.dropped));
+    failure.lines += warning;
+    return failure;
+  }
+  err_ << warning;
+  return Unit{};
 }
 
-bool PolicyRun::fill(const std::function<void()>& progress) {
+RunStatus PolicyRun::fill(const std::function<void()>& progress) {
   cluster::EmbeddedCluster& cluster = simulation_->cluster();
   report::FillReport& fill = fill_.emplace();
   fill.pod = filler_->key();
@@ -369,11 +355,9 @@ bool PolicyRun::fill(const std::function<void()>& progress) {
     fill.is_full = true;
     const auto of_pod = std::find_if(decisions_.rbegin(), decisions_.rend(),
                                      [&](const report::Decision& decision) { return decision.pod->uid == pod->uid; });
-    if (of_pod == decisions_.rend()) {
-      err_ << fmt::format("berth: --until-full: {} is held back before it is tried: see --explain for pods like it\n",
-                          pod->key());
-      return false;
-    }
+    if (of_pod == decisions_.rend())
+      return failed(
+          fmt::format("--until-full: {} is held back before it is tried: see --explain for pods like it", pod->key()));
     fill.message = of_pod->node.empty() ? of_pod->message : "was to go to " + of_pod->node + ", and is not bound";
     fill.rejections = report::count_rejections(deciding().cycle.explain(pod));
     cluster.remove_pod(pod->ns, name);
@@ -383,7 +367,7 @@ bool PolicyRun::fill(const std::function<void()>& progress) {
   fill.nodes.assign(on_node.begin(), on_node.end());
   std::stable_sort(fill.nodes.begin(), fill.nodes.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  return true;
+  return Unit{};
 }
 
 Result<std::optional<report::FitReport>> PolicyRun::fit(std::string_view pod, std::string_view why_not) {
@@ -443,10 +427,12 @@ report::PageParts PolicyRun::page_parts(const report::SimulationReport& report) 
   return parts;
 }
 
-bool PolicyRun::inputs_are_declared() {
-  const auto& inputs = deciding().undeclared_inputs;
-  for (const cycle::UndeclaredInput& input : inputs) err_ << "berth: " << input.sentence() << '\n';
-  return inputs.empty();
+RunStatus PolicyRun::check_inputs() {
+  RunFailure failure;
+  for (const cycle::UndeclaredInput& input : deciding().undeclared_inputs)
+    failure.lines += failed(input.sentence()).lines;
+  if (!failure.lines.empty()) return failure;
+  return Unit{};
 }
 
 report::SimulationReport PolicyRun::report() {

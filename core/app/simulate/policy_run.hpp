@@ -15,6 +15,7 @@
 #include "app/simulate/single_pass.hpp"
 #include "app/simulate/what_if.hpp"
 #include "base/clock.hpp"
+#include "base/result.hpp"
 #include "cluster/embedded/manifest_reader.hpp"
 #include "config/profile.hpp"
 #include "config/raw_configuration.hpp"
@@ -26,10 +27,21 @@
 
 namespace berth::app {
 
+/// Why a run cannot go on: whole lines, as they are shown.
+struct RunFailure {
+  std::string lines;
+};
+inline const std::string& summary(const RunFailure& failure) noexcept { return failure.lines; }
+
+using RunStatus = Result<Unit, RunFailure>;
+
+/// One line of this program. Requires: `text` is fit for a terminal.
+inline RunFailure failed(const std::string& text) { return {"berth: " + text + '\n'}; }
+
 /// One configuration at work on a cluster, of manifests or live: what `berth simulate`, `explain` and `ui` show of it.
 ///
 /// Order:   configure(); then read_cluster() and decide(), or look_at() for a cluster that others schedule; and then
-///          the rest. configure(), read_cluster() and decide() say on `err` what is wrong, and return false.
+///          the rest. Warnings go to `err`, what is wrong to the caller.
 /// Threads: one. options and streams outlive it.
 class PolicyRun {
  public:
@@ -63,10 +75,12 @@ class PolicyRun {
   PolicyRun(Options options, std::ostream& err);
   ~PolicyRun();
 
-  bool configure();
-  bool read_cluster();
+  RunStatus configure();
+  RunStatus read_cluster();
   /// Decides about every pod; then fills the cluster, where that is asked for.
-  bool decide();
+  RunStatus decide();
+  /// All three, up to the first that fails.
+  RunStatus run();
 
   /// With is_live. How objects are decoded for look_at(), and which besides pods and nodes.
   decode::DecodeOptions decode_options();
@@ -80,8 +94,8 @@ class PolicyRun {
   /// What its scheduler says, for the report.
   void hear(std::vector<report::QueueWord> words) { words_ = std::move(words); }
 
-  /// False where a plugin's answers depend on what it does not declare: which, and where, stands on `err` then.
-  bool inputs_are_declared();
+  /// Fails where a plugin's answers depend on what it does not declare: with which, and where.
+  RunStatus check_inputs();
 
   const PluginLibrary& plugins() const noexcept { return plugins_; }
   const std::vector<report::Decision>& decisions() const noexcept { return decisions_; }
@@ -95,13 +109,13 @@ class PolicyRun {
   report::PageParts page_parts(const report::SimulationReport& report);
 
  private:
-  bool make_host();
-  bool start_recorder();
-  bool decide_recording();
+  RunStatus make_host();
+  RunStatus start_recorder();
+  RunStatus decide_recording();
   /// Takes the pod that fills the cluster out of the manifests.
-  bool take_filler();
+  RunStatus take_filler();
   /// Adds pods like it, one by one, until one fits nowhere.
-  bool fill(const std::function<void()>& progress);
+  RunStatus fill(const std::function<void()>& progress);
   /// The pod as it is at the end; null: it is gone.
   model::PodPtr pod_now(const std::string& ns, const std::string& name) const;
   scheduler::DecisionParts deciding() { return scheduler().decision_parts(); }

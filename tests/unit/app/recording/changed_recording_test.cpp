@@ -231,7 +231,8 @@ TEST_F(ChangedRecording, DecisionsThatAreMadeAgainAndAgainAreNotAllKept) {
   options.plugin_dir = std::getenv("BERTH_PLUGIN_DIR");
   options.decision_bytes_max = std::size_t{1} << 20;
   PolicyRun run(options, err);
-  ASSERT_TRUE(run.configure() && run.read_cluster() && run.decide()) << err.str();
+  const RunStatus done = run.run();
+  ASSERT_TRUE(done.ok()) << err.str() << done.error().lines;
   EXPECT_EQ(times(err.str(), "1 MiB of decisions"), 1u) << err.str();
   EXPECT_GT(run.decisions().size(), 100u);
   EXPECT_LE(run.decisions().size(), options.decision_bytes_max / sizeof(report::Decision) + 1);
