@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
   observe::keep_heap_small();
   observe::install_fatal_signal_report({});
   observe::install_exit_report();
-  CLI::App cli{"berth: a Kubernetes scheduler whose every policy is a plugin file"};
+  CLI::App cli{"berth: a Kubernetes scheduler whose every policy is a plugin file", "berth"};
   cli.require_subcommand(1);
   cli.footer(k_exit_codes);
   cli.set_version_flag("--version", std::string(product()));
