@@ -446,8 +446,11 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
       .add_option("-o,--output", options.shadow_output, "With --shadow: the report as text or json, on standard output")
       ->check(CLI::IsMember({"text", "json"}))
       ->needs(shadow);
-  add_duration(command, "--plugin-call-limit", options.plugin_call_limit,
-               "/livez and /healthz fail while a call into a plugin lasts longer than this", "1m0s", "");
+  add_duration(
+      command, "--plugin-call-limit", options.plugin_call_limit,
+      "How long a call into a plugin may last, more than 0: /livez and /healthz fail while one lasts longer, so "
+      "that the kubelet starts berth again. Not a flag of kube-scheduler",
+      "1m0s", command.option_defaults()->get_group().c_str());
   command
       .add_flag("--version{true}", options.version,
                 fmt::format("Print the version and exit; raw: on one line; {}-SUFFIX: report this version "

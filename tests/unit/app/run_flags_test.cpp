@@ -192,6 +192,12 @@ TEST(RunFlags, ThoseThatAreGoneNameWhatTookTheirPlace) {
   for (const auto& [name, value] : flag_values(none.command)) EXPECT_TRUE(name != "port" && name != "address") << name;
 }
 
+TEST(RunFlags, OfCallsIntoPluginsHasItsDefaultInTheHelp) {
+  const Line none({});
+  EXPECT_NE(none.command.help().find("\n  --plugin-call-limit duration=1m0s"), std::string::npos)
+      << none.command.help();
+}
+
 TEST(RunFlags, DefaultsAreUpstreams) {
   Line line({});
   const FlagValues values = line.read();
