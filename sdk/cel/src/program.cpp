@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <list>
-#include <mutex>
 #include <unordered_map>
 
 #include "compiled_expression.hpp"
 #include "evaluation.hpp"
+#include "guarded.hpp"
 #include "syntax/parser.hpp"
 
 namespace berth::cel {
@@ -100,10 +100,10 @@ struct CacheState {
   };
   const std::size_t programs_max;
   const std::size_t bytes_max;
-  mutable std::mutex mutex;
-  std::list<Entry> entries;  ///< the one used last is first
-  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_text;
-  std::size_t bytes = 0;
+  mutable Mutex mutex;
+  std::list<Entry> entries BERTH_CEL_GUARDED_BY(mutex);  ///< the one used last is first
+  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_text BERTH_CEL_GUARDED_BY(mutex);
+  std::size_t bytes BERTH_CEL_GUARDED_BY(mutex) = 0;
 };
 
 ProgramCache::ProgramCache(std::size_t programs_max, std::size_t bytes_max)
@@ -113,7 +113,7 @@ ProgramCache::~ProgramCache() = default;
 Compiled ProgramCache::get(std::string_view text) {
   CacheState& state = *state_;
   {
-    const std::lock_guard lock(state.mutex);
+    const Lock lock(state.mutex);
     if (const auto found = state.by_text.find(text); found != state.by_text.end()) {
       state.entries.splice(state.entries.begin(), state.entries, found->second);
       return found->second->compiled;
@@ -124,7 +124,7 @@ Compiled ProgramCache::get(std::string_view text) {
   const std::size_t bytes = sizeof(CacheState::Entry) + 2 * text.size() + compiled.error.message.size() +
                             (compiled.program == nullptr ? 0 : compiled.program->bytes());
   if (bytes > state.bytes_max || state.programs_max == 0) return compiled;
-  const std::lock_guard lock(state.mutex);
+  const Lock lock(state.mutex);
   if (state.by_text.find(text) != state.by_text.end()) return compiled;
   state.entries.push_front({std::string(text), compiled, bytes});
   state.by_text.emplace(state.entries.front().text, state.entries.begin());
@@ -138,12 +138,12 @@ Compiled ProgramCache::get(std::string_view text) {
 }
 
 std::size_t ProgramCache::size() const {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   return state_->entries.size();
 }
 
 std::size_t ProgramCache::bytes() const {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   return state_->bytes;
 }
 

@@ -193,19 +193,24 @@ def long_properties(tree):
 LOCKS = r"\bstd::(?:(?:shared_|recursive_|timed_)*mutex|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable(?:_any)?)\b"
 
 
+# Where locks have types that say what they guard; the library for device selectors may know neither of the others.
+LOCK_HEADERS = {"core": "core/base/guarded.hpp", "loader": "core/base/guarded.hpp", "plugins": "plugins/shared/guarded.hpp",
+                "sdk/cel": "sdk/cel/src/guarded.hpp"}
+
+
 def locks_are_named(tree):
-    """Locks are those of core/base/guarded.hpp and plugins/shared/guarded.hpp, whose types say what they guard."""
-    for path in tree.under("core", "loader", "plugins"):
-        header = "plugins/shared/guarded.hpp" if path.startswith("plugins/") else "core/base/guarded.hpp"
-        for line, match in tree.matches(path, LOCKS) if path != header else []:
-            yield Violation(path, match[0], f"the types of {header}, with GUARDED_BY on what the lock guards", line)
+    """Locks are those of a guarded.hpp, whose types say what they guard."""
+    for folder, header in LOCK_HEADERS.items():
+        for path in tree.under(folder):
+            for line, match in tree.matches(path, LOCKS) if path != header else []:
+                yield Violation(path, match[0], f"the types of {header}, with GUARDED_BY on what the lock guards", line)
 
 
 def locks_guard_something(tree):
     """Each lock is named by what it guards, or stands in allowed.txt with what it is for."""
-    for path in tree.under("core", "loader", "plugins"):
+    for path in tree.under(*LOCK_HEADERS):
         for line, match in tree.matches(path, r"(?<!static )\b(?:Shared)?Mutex (?P<name>\w+)\s*[;{]"):
-            if not re.search(rf"\b(?:GUARDED_BY|REQUIRES|REQUIRES_SHARED)\((?:[^()]*[\s,.>&])?{match['name']}\)", tree.code(path)):
+            if not re.search(rf"(?:\b|_)(?:GUARDED_BY|REQUIRES|REQUIRES_SHARED)\((?:[^()]*[\s,.>&])?{match['name']}\)", tree.code(path)):
                 yield Violation(path, match["name"], "no GUARDED_BY in this file names this lock", line)
 
 
