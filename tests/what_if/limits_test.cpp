@@ -30,7 +30,8 @@ class ChangeLimits : public ::testing::Test {
   std::string run() const {
     std::ostringstream err;
     PolicyRun run(options_, err);
-    return run.configure() && run.read_cluster() && run.decide() ? "" : err.str();
+    const app::RunStatus done = run.run();
+    return done.ok() ? "" : done.error().lines;
   }
 
   const std::string file_;
