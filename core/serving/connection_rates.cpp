@@ -5,28 +5,17 @@
 #include <cstring>
 
 namespace berth::serving {
-namespace {
+namespace asio = boost::asio;
 
-constexpr std::size_t k_network_bytes = 8;  // of an IPv6 address
-
-template <typename Bytes>
-std::string_view text_of(const Bytes& bytes, std::size_t size) {
-  return {reinterpret_cast<const char*>(bytes.data()), size};
-}
-
-}  // namespace
-
-ConnectionRates::Count& ConnectionRates::count_of(const boost::asio::ip::address& from) {
-  const bool is_v4 = from.is_v4() || from.to_v6().is_v4_mapped();
-  std::optional<SaltedDigest::Value> digest;
-  if (from.is_v4()) {
-    const auto bytes = from.to_v4().to_bytes();
-    digest = digest_.of(text_of(bytes, bytes.size()));
-  } else {
-    // The IPv4 address of a caller of a socket for both is in the last four bytes.
-    const auto bytes = from.to_v6().to_bytes();
-    digest = digest_.of(is_v4 ? text_of(bytes, bytes.size()).substr(12) : text_of(bytes, k_network_bytes));
-  }
+ConnectionRates::Count& ConnectionRates::count_of(const asio::ip::address& from) {
+  constexpr std::size_t k_v4_begin = 12, k_network_bytes = 8;  // of the 16 bytes of an IPv6 address
+  // A socket for both kinds sees IPv4 callers as IPv6 addresses: both ways are written in this one.
+  const asio::ip::address_v6 address =
+      from.is_v4() ? asio::ip::make_address_v6(asio::ip::v4_mapped, from.to_v4()) : from.to_v6();
+  const auto bytes = address.to_bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::optional<SaltedDigest::Value> digest =
+      digest_.of(address.is_v4_mapped() ? text.substr(k_v4_begin) : text.substr(0, k_network_bytes));
   std::size_t number = 0;
   if (digest) std::memcpy(&number, digest->data(), sizeof number);
   return counts_[number % k_counts];

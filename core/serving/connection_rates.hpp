@@ -16,7 +16,7 @@ namespace berth::serving {
 /// is to be closed before the handshake, which costs the server a signature.
 ///
 /// An IPv6 caller is known by its /64, which one machine usually has whole. Addresses share 1,024 counts by a salted hash,
-/// so that the table has one size, and no address can be chosen for using up the count of another.
+/// so that the table has one size, and a caller cannot pick an address that shares the count of another.
 ///
 /// Threads: one at a time.
 class ConnectionRates {

@@ -88,7 +88,7 @@ struct HttpsServerOptions {
 
   /// When there are so many, one is ended for each that comes: see ConnectionTable.
   std::size_t connections_max = 256;
-  /// Of one address, and that many at once: what is beyond is closed before the handshake. See ConnectionRates.
+  /// Connections that one address may open: a second in the long run, and at once. More are closed before the handshake.
   double connections_per_s = 100, connections_burst = 500;
   std::chrono::milliseconds handshake_limit{10'000};
   /// For a whole request, however its bytes drip; and for taking the answer.
