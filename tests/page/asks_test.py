@@ -3,6 +3,7 @@
 """asks_test.py BERTH [--pictures FOLDER]: what the page of `berth ui` asks its server for, in a browser: moments of a recording and
 changes of manifests. It shows what the commands say with -o json, asks for one thing at a time, and refuses what they refuse."""
 import argparse
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -305,6 +306,9 @@ def check_change(browser, folder):
             status, _, body = served.ask(path=served.path + query + "&data")
             check(f"refused: {what}", status == 400 and body.strip() != "" and "<" not in body, (status, body))
         status, fields, body = served.ask(path=served.path + add + "&data")
+        with concurrent.futures.ThreadPoolExecutor(12) as pool:
+            statuses = list(pool.map(lambda _: served.ask(path=served.path + "?add-nodes=9000&like=node-0&data")[0], range(12)))
+        check("of many looks at once some are refused", set(statuses) == {200, 503}, statuses)
         check("data is JSON", status == 200 and fields["content-type"].startswith("application/json") and "before" in json.loads(body), status)
         check_quiet(browser, served, refused)
     check("a signal ends it well", served.status == 0, served.status)

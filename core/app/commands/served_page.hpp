@@ -16,7 +16,8 @@
 namespace berth::app {
 
 /// The page of `berth ui`, made again for every answer. The query of a request says what it wants to see, in the words of
-/// the command line: `at=TIME` of a recording; of manifests changes in their order, `drain=NODE` as `--drain NODE`. With `data` it gets what the page shows, as JSON, and not the page.
+/// the command line: `at=TIME` of a recording; of manifests changes in their order, `drain=NODE` as `--drain NODE`. With
+/// `data` the answer is what the page shows, as JSON.
 ///
 /// Bounds:  one look at a time; k_waiting_max requests wait for it, and more are refused. k_changes_max changes of
 ///          k_change_bytes_max, which add k_added_max nodes and pods and are simulated, with what was before, for

@@ -42,6 +42,8 @@ int run_ui(const UiOptions& options, std::ostream& out, std::ostream& err) {
   server_options.address = "127.0.0.1";
   server_options.port = options.port;
   server_options.connections_max = k_connections_max;
+  // A look takes its time: however many wait for one, others are refused at once.
+  server_options.may_wait = [](const serving::HttpRequest&) { return true; };
   auto server = serving::HttpsServer::make(
       server_options, {{guard->path(), [&page](const serving::HttpRequest& ask) { return page.reply(ask); }}},
       [guard](const serving::HttpRequest& ask) { return guard->judge(ask); });
