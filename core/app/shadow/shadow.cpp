@@ -255,6 +255,7 @@ void Shadow::guarded(std::string_view step_name, Step&& step) {
 }
 
 void Shadow::settle(Held& held) {
+  held.explain_until_ns = clock_.monotonic_ns() + k_explaining_ns;
   const auto has_changed = [&](const Change& change) {
     return change.node != nullptr && change.at_ns >= held.at_ns - k_window_ns &&
            (change.node->name == held.difference.node || change.node->name == held.difference.node_here);
@@ -318,6 +319,7 @@ std::optional<std::int64_t> Shadow::best_moment_ns(const Held& held) {
 }
 
 bool Shadow::was_best(const Held& held, const std::function<bool(const Change& change)>& undone) {
+  if (clock_.monotonic_ns() >= held.explain_until_ns) return false;  // the cluster's changes wait meanwhile
   const Judgement judgement = judge_without(held, undone);
   return judgement.fits && judgement.score == judgement.best;
 }
@@ -339,7 +341,7 @@ bool Shadow::was_best_step_by_step(const Held& held) {
     }
     return nearest;
   };
-  while (otherwise.size() < k_steps_max) {
+  while (otherwise.size() < k_steps_max && clock_.monotonic_ns() < held.explain_until_ns) {
     const Judgement judgement = judge_without(held, is_undone);
     if (judgement.fits && judgement.score == judgement.best) return true;
     const Change* step = find_step(scheduler_.views().symbols.find(judgement.best_node), false);

@@ -29,7 +29,8 @@ namespace berth::app {
 ///           without what is kept for nominated pods, of which nothing is known for that time. Where it is one of the
 ///           best then, the cause is a race. Else it may be the best of a sample, where the scheduler in charge takes
 ///           samples; or a policy here rejects it, which is said. What is left is unexplained.
-/// Bounds:   k_changes_max changes and k_held_max differences are remembered, and the report's differences. Where more
+/// Bounds:   k_changes_max changes and k_held_max differences are remembered, and the report's differences. What is not
+///           explained within k_explaining_ns stays unexplained. Where more
 ///           changes come within k_window, the oldest are forgotten, and a race may be called unexplained.
 /// Threads:  as ClusterSink; report() any. Sink, scheduler, configuration and clock outlive it.
 /// Failure:  a decision that fails is a node that no policy here accepts, with its message. What throws is logged, and
@@ -37,7 +38,8 @@ namespace berth::app {
 class Shadow final : public cluster::ClusterSink {
  public:
   static constexpr std::int64_t k_window_ns = 5'000'000'000;
-  static constexpr std::int64_t k_settling_ns = 50'000'000;  // of each change that comes in
+  static constexpr std::int64_t k_settling_ns = 50'000'000;     // of each change that comes in
+  static constexpr std::int64_t k_explaining_ns = 250'000'000;  // of one difference, and the judgement under way
   static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024, k_moments_max = 64, k_steps_max = 32;
 
   Shadow(cluster::ClusterSink& sink, scheduler::Scheduler& scheduler, const config::Configuration& configuration,
@@ -74,6 +76,7 @@ class Shadow final : public cluster::ClusterSink {
     model::PodPtr bound;  // and now
     ShadowDifference difference;
     bool counts_nominated = true;  // when it is judged again
+    std::int64_t explain_until_ns = 0;
   };
   /// What is thought of a node for a pod.
   struct Judgement {
