@@ -37,7 +37,8 @@ void add_serving_metrics(observe::MetricPage& page,
   page.add(MetricKind::counter, "berth_serving_connections_total", "Connections that were accepted, by server.",
            std::move(accepted));
   page.add(MetricKind::counter, "berth_serving_ended_connections_total",
-           "Connections that the server ended: for room, or since the caller took too long.", std::move(ended));
+           "Connections that the server ended: for room, as too many of one address, or as the caller took too long.",
+           std::move(ended));
   page.add(MetricKind::counter, "berth_serving_refused_requests_total",
            "Requests that were refused before authentication, by server and HTTP status code.", std::move(refused));
   page.add(MetricKind::counter, "berth_serving_accept_failures_total",
