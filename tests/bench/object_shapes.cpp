@@ -69,13 +69,16 @@ std::vector<std::string> run(const std::string& only, bool keep_bodies, double l
   for (const Shape& shape : k_shapes) {
     const std::string name = name_of(shape);
     if (name.find(only) == name.npos) continue;
-    const Cost json = measure(shape, false, options), protobuf = measure(shape, true, options);
+    const Cost json = measure(shape, false, options);
+    const bool has_protobuf = has_items(shape, true);
+    const Cost protobuf = has_protobuf ? measure(shape, true, options) : Cost();
     const double ms = std::max(json.ms_per_mb, protobuf.ms_per_mb);
     worst = std::max(worst, ms);
     if (ms > limit_ms) dear.push_back(name);
     if (!json.problem.empty() || !protobuf.problem.empty())
       throw std::runtime_error(name + " is not read: " + json.problem + protobuf.problem);
-    std::cout << fmt::format("{:<50} JSON {:6.1f}  protobuf {:6.1f} ms/MB\n", name, json.ms_per_mb, protobuf.ms_per_mb);
+    std::cout << fmt::format("{:<50} JSON {:6.1f}  protobuf {:>6} ms/MB\n", name, json.ms_per_mb,
+                             has_protobuf ? fmt::format("{:.1f}", protobuf.ms_per_mb) : "–");
   }
   std::cout << fmt::format("worst: {:.1f} ms/MB\n", worst);
   return dear;
