@@ -310,7 +310,8 @@ Result<Record> Decoder::decode(std::string_view payload, std::int64_t segment_be
   if ((needs_pod && record.pod == nullptr) || (record.kind == Kind::node && record.node == nullptr) ||
       ((record.kind == Kind::object || record.kind == Kind::object_gone) && record.object == nullptr) ||
       (record.kind == Kind::nominations && record.nominations == nullptr) ||
-      (record.kind == Kind::write && record.written == nullptr))
+      (record.kind == Kind::write && record.written == nullptr) ||
+      (record.kind == Kind::plugin_times && record.plugin_times == nullptr))
     return Error{"a record lacks what it is about"};
   if (record.kind == Kind::placed_pod && record.pod->node_name == k_no_symbol && record.text.empty())
     return Error{"a placed pod has no node"};

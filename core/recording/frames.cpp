@@ -51,7 +51,8 @@ Result<SegmentHeader> read_header(std::string_view segment) {
   if (segment.size() < k_header_bytes) return Error{"it is too short for a recording"};
   if (segment.substr(0, k_magic.size()) != k_magic) return Error{"it is no recording"};
   const auto version = read<std::uint16_t>(segment, 8);
-  if (version != k_version) return Error{fmt::format("it is of version {}; this berth reads {}", version, k_version)};
+  if (version < k_oldest_version || version > k_version)
+    return Error{fmt::format("it is of version {}; this berth reads {} to {}", version, k_oldest_version, k_version)};
   const std::string_view body = segment.substr(16, k_header_bytes - 16);
   const std::string checked = std::string(body) + std::string(segment.substr(10, 2));
   if (read<std::uint32_t>(segment, 12) != checksum(checked)) return Error{"its header is damaged"};

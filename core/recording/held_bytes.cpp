@@ -69,6 +69,7 @@ bool HeldBytes::take(const Record& record) {
     case Kind::write:
     case Kind::state_begins:
     case Kind::state_ends:
+    case Kind::plugin_times:
       break;
   }
   return bytes_ <= k_bytes_max;

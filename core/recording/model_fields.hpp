@@ -357,6 +357,15 @@ void record_fields(Archive& a, T& record) {
         in.word("node", written.node);
         in.word("error", written.error);
       });
+    case Kind::plugin_times:
+      return a.pointer("pluginTimes", record.plugin_times, [](auto& in, auto& all) {
+        in.list("all", all, [](auto& i, auto& each) {
+          i.word("plugin", each.plugin);
+          i.word("point", each.point);
+          i.number("calls", each.calls);
+          i.number("tookNs", each.took_ns);
+        });
+      });
   }
 }
 

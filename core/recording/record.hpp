@@ -32,9 +32,10 @@ enum class Kind : std::uint8_t {
   nominations = 15,      // those that the next decision sees, when they are others than before
   write = 16,            // something was written to the cluster, or refused by it
   state_begins = 17,     // what follows up to state_ends is the whole cluster as it is: all that was known is replaced
-  state_ends = 18
+  state_ends = 18,
+  plugin_times = 19  // what calls into plugins took since the process began; from version 2 of the file on
 };
-inline constexpr std::uint8_t k_kinds = 18;
+inline constexpr std::uint8_t k_kinds = 19;
 /// "placed_pod", for people and programs.
 std::string_view name_of(Kind kind) noexcept;
 
@@ -79,6 +80,13 @@ struct Written {
   std::string error;  // empty: it was carried out
 };
 
+/// Calls of one extension point of a plugin, of all profiles.
+struct PluginTime {
+  std::string plugin, point;  // as in metrics: "NodeResourcesFit", "filter"
+  std::uint64_t calls = 0, took_ns = 0;
+  friend bool operator==(const PluginTime&, const PluginTime&) = default;
+};
+
 /// The whole cluster, as it is written again from time to time.
 struct WholeCluster {
   std::vector<model::NodePtr> nodes;  // in the order of the list of nodes
@@ -104,6 +112,7 @@ struct Record {
   std::shared_ptr<const Rejected> rejected;  // attempt without a node
   std::shared_ptr<const std::vector<Nominated>> nominations;
   std::shared_ptr<const Written> written;
+  std::shared_ptr<const std::vector<PluginTime>> plugin_times;
   /// See Kind; of attempt, where `node` is null: the pod's node, empty: none; of placed_pod: the node of a pod that
   /// does not name it, because it is not bound yet.
   std::string text;

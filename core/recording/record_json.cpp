@@ -206,7 +206,8 @@ std::string_view name_of(Kind kind) noexcept {
                                                  "nominations",
                                                  "write",
                                                  "state_begins",
-                                                 "state_ends"};
+                                                 "state_ends",
+                                                 "plugin_times"};
   static_assert(std::size(k_names) == k_kinds + 1);
   return k_names[static_cast<std::size_t>(kind)];
 }

@@ -69,6 +69,20 @@ class Recorder::Writer {
     missing_ += std::exchange(batch.dropped, 0);
     flush(counts);
   }
+  /// Nothing, where nothing was decided since the last time.
+  void write_plugin_times(RecorderCounts& counts) {
+    if (!options_.plugin_times || !has_decided_) return;
+    Record record;
+    record.kind = Kind::plugin_times;
+    record.plugin_times = std::make_shared<const std::vector<PluginTime>>(options_.plugin_times());
+    record.at_ns = plugin_times_ns_ = clock_.monotonic_ns();
+    has_decided_ = false;
+    put(record, counts);
+    flush(counts);
+  }
+  bool wants_plugin_times() const {
+    return clock_.monotonic_ns() - plugin_times_ns_ >= std::chrono::nanoseconds(k_plugin_times_period).count();
+  }
   /// True when the whole cluster is to be added: once, and again after k_retry while it does not come.
   bool wants_state() {
     const std::int64_t now_ns = clock_.monotonic_ns();
@@ -92,6 +106,7 @@ class Recorder::Writer {
 
  private:
   void put(Record& record, RecorderCounts& counts) {
+    has_decided_ = has_decided_ || record.kind == Kind::attempt;
     if (!files_.is_open() && !begin_segment(record.at_ns, counts)) return drop(1, counts);
     note_clock(record.at_ns, counts);
     if (missing_ != 0) {
@@ -240,7 +255,8 @@ class Recorder::Writer {
   std::uint64_t missing_ = 0;   // since the last record that was written
   std::int64_t began_ns_ = 0, clock_offset_ns_ = 0, retry_ns_ = INT64_MIN;
   std::size_t segments_since_state_ = 0;
-  std::int64_t state_asked_ns_ = 0;
+  std::int64_t state_asked_ns_ = 0, plugin_times_ns_ = 0;
+  bool has_decided_ = false;  // since plugin_times_ns_
   bool has_begun_ = false, is_incomplete_ = false, has_failed_ = false;
 };
 
@@ -406,6 +422,7 @@ void Recorder::run(Writer& writer) {
     bool wants_state = false;
     const bool is_written = done("Decisions could not be recorded", [&] {
       writer.write(batch, counts);
+      if (ends || writer.wants_plugin_times()) writer.write_plugin_times(counts);
       wants_state = writer.wants_state();
     });
     if (!is_written) writer.give_up(batch, counts);

@@ -32,6 +32,9 @@ struct RecorderOptions {
   /// Called on the writer's thread when the cluster as it is has to be recorded again: calls Recorder::add_state().
   /// Absent: what is left is not complete once the oldest segment was removed.
   std::function<void()> add_state = {};
+  /// What calls into plugins took so far. Called on the writer's thread: k_plugin_times_period after the last time when
+  /// something was decided since, and once before it ends. Absent: it is not recorded.
+  std::function<std::vector<PluginTime>()> plugin_times = {};
   std::chrono::milliseconds period{50};  // how often what waits is written; a killed process loses so much
   bool waits_for_room = false;           // add() waits instead of dropping: where nothing is pressed for time
 };
@@ -58,7 +61,7 @@ struct RecorderCounts {
 class Recorder {
  public:
   static constexpr std::size_t k_waiting_max = 8'192, k_waiting_text_bytes_max = std::size_t{2} << 20;
-  static constexpr std::chrono::seconds k_retry{10};
+  static constexpr std::chrono::seconds k_retry{10}, k_plugin_times_period{10};
 
   /// Fails where the directory cannot be written, or the description is too large for a segment.
   static Result<std::unique_ptr<Recorder>> start(RecorderOptions options, const SymbolTable& symbols,

@@ -76,6 +76,7 @@ void State::apply(const Record& record) {
     case Kind::clock:
     case Kind::look:
     case Kind::write:
+    case Kind::plugin_times:
       return;
   }
 }

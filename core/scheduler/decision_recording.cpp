@@ -108,4 +108,12 @@ void DecisionRecording::add_state(recording::WholeCluster others) const {
   });
 }
 
+std::vector<recording::PluginTime> plugin_times_of(const observe::CallCounters& counters) {
+  std::vector<recording::PluginTime> times;
+  for (observe::CallTotal& total : counters.totals())
+    times.push_back({std::move(total.plugin), std::move(total.point), total.calls,
+                     static_cast<std::uint64_t>(std::max(total.seconds, 0.0) * 1e9)});
+  return times;
+}
+
 }  // namespace berth::scheduler

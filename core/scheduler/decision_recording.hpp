@@ -10,6 +10,7 @@
 #include "cache/snapshot.hpp"
 #include "cycle/scheduling_cycle.hpp"
 #include "framework/framework.hpp"
+#include "observe/call_counters.hpp"
 #include "queue/nomination.hpp"
 #include "queue/ticket.hpp"
 #include "recording/recorder.hpp"
@@ -53,5 +54,8 @@ class DecisionRecording final : public cache::ChangeObserver {
   const cache::Snapshot& snapshot_;
   std::vector<model::NominatedPod> last_nominated_;
 };
+
+/// What calls into plugins took so far, of all profiles together. Threads: any.
+std::vector<recording::PluginTime> plugin_times_of(const observe::CallCounters& counters);
 
 }  // namespace berth::scheduler

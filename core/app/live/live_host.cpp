@@ -13,6 +13,7 @@
 #include "observe/heap.hpp"
 #include "observe/log.hpp"
 #include "observe/log_writer.hpp"
+#include "scheduler/decision_recording.hpp"
 
 namespace berth::app {
 namespace {
@@ -222,6 +223,11 @@ void LiveHost::Base::start_recorder() {
         if (pod->node_name == k_no_symbol) others.waiting.push_back(std::move(pod));
       now.scheduler.recording()->add_state(std::move(others));
     });
+  };
+  parts.plugin_times = [this] {
+    std::vector<recording::PluginTime> times;
+    whole.with([&](const Whole& now) { times = scheduler::plugin_times_of(now.scheduler.views().counters); });
+    return times;
   };
   Result<std::unique_ptr<recording::Recorder>> started = recording::Recorder::start(std::move(parts), symbols, clock);
   if (started.ok()) {

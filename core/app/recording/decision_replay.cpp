@@ -102,6 +102,7 @@ class DecisionReplay::World {
       case Kind::write:
       case Kind::state_begins:
       case Kind::state_ends:
+      case Kind::plugin_times:
         return true;
     }
     return true;

@@ -97,6 +97,7 @@ void RecordingFeed::apply(const Record& record) {
     case Kind::nominations:
     case Kind::state_begins:
     case Kind::state_ends:
+    case Kind::plugin_times:
       return;
   }
 }

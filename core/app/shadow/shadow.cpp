@@ -268,7 +268,8 @@ void Shadow::settle(Held& held) {
   } else if (!is_race(held)) {
     // Nominations are as they are now; the other scheduler had those of its own memory.
     held.counts_nominated = false;
-    is_race(held);
+    if (!is_race(held) && held.is_cut_short)
+      held.difference.why += fmt::format(" (no cause found within {} ms)", k_explaining_ns / 1'000'000);
   }
   count(std::move(held.difference));
 }
@@ -295,7 +296,7 @@ bool Shadow::is_race(Held& held) {
   return true;
 }
 
-std::optional<std::int64_t> Shadow::best_moment_ns(const Held& held) {
+std::optional<std::int64_t> Shadow::best_moment_ns(Held& held) {
   std::vector<std::int64_t> moments_ns;
   for (const Change& change : changes_)
     if (change.pod != nullptr && std::abs(change.at_ns - held.at_ns) <= k_window_ns)
@@ -318,13 +319,19 @@ std::optional<std::int64_t> Shadow::best_moment_ns(const Held& held) {
   return std::nullopt;
 }
 
-bool Shadow::was_best(const Held& held, const std::function<bool(const Change& change)>& undone) {
-  if (clock_.monotonic_ns() >= held.explain_until_ns) return false;  // the cluster's changes wait meanwhile
+/// The cluster's changes wait meanwhile.
+bool Shadow::has_time(Held& held) const {
+  held.is_cut_short = held.is_cut_short || clock_.monotonic_ns() >= held.explain_until_ns;
+  return !held.is_cut_short;
+}
+
+bool Shadow::was_best(Held& held, const std::function<bool(const Change& change)>& undone) {
+  if (!has_time(held)) return false;
   const Judgement judgement = judge_without(held, undone);
   return judgement.fits && judgement.score == judgement.best;
 }
 
-bool Shadow::was_best_step_by_step(const Held& held) {
+bool Shadow::was_best_step_by_step(Held& held) {
   std::vector<const Change*> otherwise;  // than at the moment of the binding
   const auto is_undone = [&](const Change& change) {
     return (change.at_ns >= held.at_ns) != (std::find(otherwise.begin(), otherwise.end(), &change) != otherwise.end());
@@ -341,7 +348,7 @@ bool Shadow::was_best_step_by_step(const Held& held) {
     }
     return nearest;
   };
-  while (otherwise.size() < k_steps_max && clock_.monotonic_ns() < held.explain_until_ns) {
+  while (otherwise.size() < k_steps_max && has_time(held)) {
     const Judgement judgement = judge_without(held, is_undone);
     if (judgement.fits && judgement.score == judgement.best) return true;
     const Change* step = find_step(scheduler_.views().symbols.find(judgement.best_node), false);

@@ -30,8 +30,8 @@ namespace berth::app {
 ///           best then, the cause is a race. Else it may be the best of a sample, where the scheduler in charge takes
 ///           samples; or a policy here rejects it, which is said. What is left is unexplained.
 /// Bounds:   k_changes_max changes and k_held_max differences are remembered, and the report's differences. What is not
-///           explained within k_explaining_ns stays unexplained. Where more
-///           changes come within k_window, the oldest are forgotten, and a race may be called unexplained.
+///           explained within k_explaining_ns stays unexplained, and the difference says so. Where more changes come
+///           within k_window, the oldest are forgotten, and a race may be called unexplained.
 /// Threads:  as ClusterSink; report() any. Sink, scheduler, configuration and clock outlive it.
 /// Failure:  a decision that fails is a node that no policy here accepts, with its message. What throws is logged, and
 ///           that decision is counted as failed; the sink hears of the change all the same.
@@ -77,6 +77,7 @@ class Shadow final : public cluster::ClusterSink {
     ShadowDifference difference;
     bool counts_nominated = true;  // when it is judged again
     std::int64_t explain_until_ns = 0;
+    bool is_cut_short = false;  // the search for a cause, by that time
   };
   /// What is thought of a node for a pod.
   struct Judgement {
@@ -94,13 +95,14 @@ class Shadow final : public cluster::ClusterSink {
   bool is_race(Held& held);
   /// The judgement of the node without the changes that are undone; the pod itself has not come then.
   Judgement judge_without(const Held& held, const std::function<bool(const Change& change)>& undone);
-  bool was_best(const Held& held, const std::function<bool(const Change& change)>& undone);
+  bool was_best(Held& held, const std::function<bool(const Change& change)>& undone);
+  bool has_time(Held& held) const;
   /// Whether it was once pods of the better nodes, bound later, were there already, those that ended earlier still were,
   /// and those of the node itself were not: as few as possible, the nearest first.
-  bool was_best_step_by_step(const Held& held);
+  bool was_best_step_by_step(Held& held);
   /// The moment nearest to the binding at which the node was one of the best: with the pods bound until then, or those
   /// that had not ended by then, or both.
-  std::optional<std::int64_t> best_moment_ns(const Held& held);
+  std::optional<std::int64_t> best_moment_ns(Held& held);
   bool may_be_sampled(const model::Pod& pod, const Judgement& judgement) const;
   void see(const model::PodPtr& pod);
   void see_gone(const model::PodPtr& pod);

@@ -21,6 +21,7 @@
 #include "report/progress_bar.hpp"
 #include "report/report_text.hpp"
 #include "report/text_table.hpp"
+#include "scheduler/decision_recording.hpp"
 
 namespace berth::app {
 namespace {
@@ -139,6 +140,7 @@ RunStatus PolicyRun::start_recorder() {
   recorder.object_fields = [this](std::string_view resource) {
     return simulation_->scheduler().views().objects.fields_of(resource);
   };
+  recorder.plugin_times = [this] { return scheduler::plugin_times_of(simulation_->scheduler().views().counters); };
   Result<std::unique_ptr<recording::Recorder>> started =
       recording::Recorder::start(std::move(recorder), symbols_, recorded_time_);
   if (!started.ok()) return failed("--record " + report::terminal_text(started.error().message));

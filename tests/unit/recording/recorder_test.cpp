@@ -318,6 +318,43 @@ TEST_F(RecorderFiles, ADirectoryThatIsGoneIsMadeAgain) {
   EXPECT_EQ(read(Kind::node_gone).size(), 1u);
 }
 
+TEST_F(RecorderFiles, WhatCallsIntoPluginsTookIsThereEachTenSecondsAndAtTheEnd) {
+  RecorderOptions options;
+  std::uint64_t calls = 0;
+  options.plugin_times = [&calls] {
+    ++calls;
+    return std::vector<PluginTime>{{"NodeResourcesFit", "filter", calls, calls * 1'000}};
+  };
+  clock.advance(Recorder::k_plugin_times_period);
+  auto recorder = start(std::move(options));
+  const auto decide = [&] {
+    recorder->add_attempt(pod("web-1"), object<model::NodePtr>(k_node), nullptr, {}, std::nullopt);
+    recorder->flush();
+  };
+  recorder->add(of(Kind::node_gone, "nothing is decided yet"));
+  recorder->flush();
+  EXPECT_TRUE(read(Kind::plugin_times).empty());
+  decide();
+  decide();  // less than the period after
+  EXPECT_EQ(read(Kind::plugin_times).size(), 1u);
+  clock.advance(Recorder::k_plugin_times_period);
+  recorder->flush();
+  EXPECT_EQ(read(Kind::plugin_times).size(), 2u);
+  clock.advance(Recorder::k_plugin_times_period);
+  recorder->flush();
+  EXPECT_EQ(read(Kind::plugin_times).size(), 2u) << "nothing was decided since";
+  decide();
+  decide();
+  recorder.reset();
+  const std::vector<Record> times = read(Kind::plugin_times);
+  ASSERT_EQ(times.size(), 4u);
+  EXPECT_EQ(*times.back().plugin_times, (std::vector<PluginTime>{{"NodeResourcesFit", "filter", 4, 4'000}}));
+  EXPECT_NE(json_of(times.back()).find(R"("pluginTimes":{"all":[{"plugin":"NodeResourcesFit","point":"filter",)"
+                                       R"("calls":4,"tookNs":4000}]})"),
+            std::string::npos)
+      << json_of(times.back());
+}
+
 TEST_F(RecorderFiles, TheWholeClusterIsAskedForBeforeItsRecordsGo) {
   Recorder* self = nullptr;
   std::atomic<int> asked = 0;
