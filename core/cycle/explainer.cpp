@@ -70,13 +70,16 @@ Explanation Explainer::explain(const model::PodPtr& pod, ExplainWith with) {
     explanation.error = pre_scored.error().message;
     return explanation;
   }
-  const Status scored =
-      cycle_.score_pass_.run(*context, feasible, false, [&](const framework::Scorer& scorer, auto scores) {
-        for (std::size_t i = 0; i < scores.size(); ++i)
-          row(i).scores.emplace_back(scorer.plugin->name(), scorer.weight * scores[i]);
-      });
+  ScorePass::Each keep;
+  if (with.scores)
+    keep = [&](const framework::Scorer& scorer, std::span<const std::int64_t> scores) {
+      for (std::size_t i = 0; i < scores.size(); ++i)
+        row(i).scores.emplace_back(scorer.plugin->name(), scorer.weight * scores[i]);
+    };
+  const Status scored = cycle_.score_pass_.run(*context, feasible, false, keep);
   for (std::size_t i = 0; i < feasible.size(); ++i) {
     row(i).total = cycle_.score_pass_.sums()[feasible[i]];
+    if (!with.scores) continue;
     for (const framework::AbsentRuntime& absent : context->profile().absent)
       if (absent.scores_zero) row(i).scores.emplace_back(absent.name, 0);
   }

@@ -33,6 +33,7 @@ struct NodeExplanation {
 struct ExplainWith {
   bool details = false;    // filters are asked for more than reasons, which may cost them far more time
   bool nominated = false;  // nodes are judged as in a decision, with the pods that are nominated to them and go first
+  bool scores = true;      // of each plugin; the sum is always there
 };
 
 /// Every node judged, without sampling or early stop, and without nominated pods unless they are asked for: a pass of

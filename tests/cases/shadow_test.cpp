@@ -205,6 +205,25 @@ TEST_F(ShadowTest, APodThatIsNominatedLaterDoesNotHideARace) {
   EXPECT_EQ(difference.result, ShadowResult::race) << difference.why;
 }
 
+TEST_F(ShadowTest, ABurstThatIsBoundInAnotherOrderMakesItARace) {
+  cluster::ClusterSink& sink = *shadow_;
+  for (int i = 0; i < 40; ++i) sink.node_added(node(fmt::format("e-{}", i), 8));
+  binds("old", 1, "a");
+  clock().advance(10s);
+  shadow_->finish(1'000'000'000);
+  binds("p", 1, "a", {.near = "x"});  // the others are empty
+  clock().advance(100ms);
+  binds("on-b", 3, "b");
+  for (int i = 0; i < 40; ++i) {  // at no moment are all of the first here, and none of the second
+    clock().advance(10ms);
+    binds(fmt::format("first-{}", i), 6, fmt::format("e-{}", i));
+    clock().advance(10ms);
+    binds(fmt::format("second-{}", i), 1, fmt::format("e-{}", i), {.app = "x"});
+  }
+  const app::ShadowDifference difference = settled("p");
+  EXPECT_EQ(difference.result, ShadowResult::race) << difference.why;
+}
+
 /// Each look at it takes longer than a difference may.
 class SlowClock final : public Clock {
  public:
@@ -224,7 +243,9 @@ TEST_F(ShadowTest, ADifferenceThatTakesTooLongStaysUnexplained) {
   shadow_->finish(std::int64_t{3'600} * 1'000'000'000);
   const ShadowReport report = shadow_->report();
   EXPECT_EQ(report.count(ShadowResult::race), 0U) << "without the first, a had been as good as b";
-  EXPECT_EQ(report.count(ShadowResult::unexplained), 1U);
+  ASSERT_EQ(report.count(ShadowResult::unexplained), 1U);
+  EXPECT_NE(report.differences.back().why.find("(the search for a cause was cut short)"), std::string::npos)
+      << report.differences.back().why;
   shadow_.emplace(*ingest_, scheduler(), configuration_, clock());  // before the slow clock goes
 }
 

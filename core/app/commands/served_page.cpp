@@ -45,12 +45,27 @@ std::string times_json(const RecordingTimes& times, std::int64_t at_ns) {
   const std::pair<const char*, std::int64_t RecordingTimes::Slice::*> parts[] = {
       {"pending", &RecordingTimes::Slice::pending},
       {"decisions", &RecordingTimes::Slice::decisions},
-      {"withoutNode", &RecordingTimes::Slice::without_node}};
+      {"withoutNode", &RecordingTimes::Slice::without_node},
+      {"tookNs", &RecordingTimes::Slice::took_ns},
+      {"longestNs", &RecordingTimes::Slice::longest_ns}};
   for (const auto& [name, part] : parts) {
     json.key(name).begin_list();
     for (const RecordingTimes::Slice& slice : times.slices) json.number(slice.*part);
     json.end_list();
   }
+  json.key("plugins").begin_list();
+  for (std::size_t plugin = 0; plugin < times.plugins.size(); ++plugin) {
+    json.begin_object().key("name").text(times.plugins[plugin]);
+    for (const auto& [name, part] : {std::pair("rejections", &RecordingTimes::Work::rejections),
+                                     std::pair("tookNs", &RecordingTimes::Work::took_ns)}) {
+      json.key(name).begin_list();
+      for (const RecordingTimes::Slice& slice : times.slices)
+        json.number(plugin < slice.plugins.size() ? slice.plugins[plugin].*part : 0);
+      json.end_list();
+    }
+    json.end_object();
+  }
+  json.end_list();
   return json.end_object().take();
 }
 

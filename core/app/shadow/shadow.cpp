@@ -137,7 +137,8 @@ void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound) {
     difference.result = ShadowResult::same;
     return count(std::move(difference));
   }
-  const Judgement judgement = judge(pod, difference.node);
+  // With nominated pods, as the decision.
+  const Judgement judgement = judge(pod, difference.node, {.nominated = true});
   const bool has_node_here = !difference.node_here.empty();
   if (has_node_here && judgement.fits && judgement.score == judgement.best) {
     difference.result = ShadowResult::tie;
@@ -157,10 +158,9 @@ void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound) {
   report_.waiting = held_.size();
 }
 
-Shadow::Judgement Shadow::judge(const model::PodPtr& pod, const std::string& node, bool counts_nominated) {
+Shadow::Judgement Shadow::judge(const model::PodPtr& pod, const std::string& node, cycle::ExplainWith with) {
   Judgement out;
-  // As the decision has: with nominated pods. A node that they leave no room on is not better than another.
-  const cycle::Explanation explanation = scheduler_.explain(pod, {.nominated = counts_nominated});
+  const cycle::Explanation explanation = scheduler_.explain(pod, with);
   const cycle::NodeExplanation* found = explanation.pod_rejection ? &*explanation.pod_rejection : nullptr;
   const cycle::NodeExplanation* best = nullptr;
   for (const cycle::NodeExplanation& each : explanation.nodes) {
@@ -178,14 +178,17 @@ Shadow::Judgement Shadow::judge(const model::PodPtr& pod, const std::string& nod
     out.why = explanation.error;
     return out;
   }
-  if (best != nullptr) {
-    out.best = best->total;
-    out.best_node = best->node;
-  }
+  if (best != nullptr) out.best = best->total;
   if (found == nullptr) {
     out.why = "pre-filter leaves the node out";
     return out;
   }
+  const std::int64_t of_this =
+      found->code == framework::Code::success ? found->total : std::numeric_limits<std::int64_t>::min();
+  for (const cycle::NodeExplanation& each : explanation.nodes)
+    if (each.code == framework::Code::success && each.total > of_this) out.better.push_back(each.node);
+  if (best != nullptr && !out.better.empty())
+    std::iter_swap(out.better.begin(), std::find(out.better.begin(), out.better.end(), best->node));
   if (found->code != framework::Code::success) {
     out.plugin = found->plugin;
     out.why = fmt::format("{}: {}", found->plugin, fmt::join(found->reasons, ", "));
@@ -255,7 +258,9 @@ void Shadow::guarded(std::string_view step_name, Step&& step) {
 }
 
 void Shadow::settle(Held& held) {
-  held.explain_until_ns = clock_.monotonic_ns() + k_explaining_ns;
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  const std::int64_t left_ns = k_explaining_ahead_ns + (now_ns - began_ns_) / 2 - explained_ns_;
+  held.explain_until_ns = now_ns + std::min(k_explaining_ns, left_ns);
   const auto has_changed = [&](const Change& change) {
     return change.node != nullptr && change.at_ns >= held.at_ns - k_window_ns &&
            (change.node->name == held.difference.node || change.node->name == held.difference.node_here);
@@ -268,9 +273,9 @@ void Shadow::settle(Held& held) {
   } else if (!is_race(held)) {
     // Nominations are as they are now; the other scheduler had those of its own memory.
     held.counts_nominated = false;
-    if (!is_race(held) && held.is_cut_short)
-      held.difference.why += fmt::format(" (no cause found within {} ms)", k_explaining_ns / 1'000'000);
+    if (!is_race(held) && held.is_cut_short) held.difference.why += " (the search for a cause was cut short)";
   }
+  explained_ns_ += clock_.monotonic_ns() - now_ns;
   count(std::move(held.difference));
 }
 
@@ -283,7 +288,7 @@ bool Shadow::is_race(Held& held) {
   const auto all_later = [&](const Change& change) { return change.at_ns >= held.at_ns || on_it(change); };
   std::string how;
   if (was_best(held, on_it) || was_best(held, all_later) || was_best(held, all_earlier) ||
-      was_best_step_by_step(held)) {
+      was_best_step_by_step(held, Reach::all_better) || was_best_step_by_step(held, Reach::best)) {
     how = fmt::format("the best with other pods of the {} s before and after", k_window_ns / 1'000'000'000);
   } else if (const std::optional<std::int64_t> moment_ns = best_moment_ns(held); moment_ns) {
     const double off_s = static_cast<double>(*moment_ns - held.at_ns) / 1e9;
@@ -331,7 +336,7 @@ bool Shadow::was_best(Held& held, const std::function<bool(const Change& change)
   return judgement.fits && judgement.score == judgement.best;
 }
 
-bool Shadow::was_best_step_by_step(Held& held) {
+bool Shadow::was_best_step_by_step(Held& held, Reach reach) {
   std::vector<const Change*> otherwise;  // than at the moment of the binding
   const auto is_undone = [&](const Change& change) {
     return (change.at_ns >= held.at_ns) != (std::find(otherwise.begin(), otherwise.end(), &change) != otherwise.end());
@@ -348,13 +353,17 @@ bool Shadow::was_best_step_by_step(Held& held) {
     }
     return nearest;
   };
-  while (otherwise.size() < k_steps_max && has_time(held)) {
+  for (std::size_t steps = 0; steps < k_steps_max && has_time(held); ++steps) {
     const Judgement judgement = judge_without(held, is_undone);
     if (judgement.fits && judgement.score == judgement.best) return true;
-    const Change* step = find_step(scheduler_.views().symbols.find(judgement.best_node), false);
-    if (step == nullptr) step = find_step(held.bound->node_name, true);
-    if (step == nullptr) return false;
-    otherwise.push_back(step);
+    const std::size_t before = otherwise.size();
+    for (const std::string& node : judgement.better) {
+      if (const Change* step = find_step(scheduler_.views().symbols.find(node), false)) otherwise.push_back(step);
+      if (reach == Reach::best) break;
+    }
+    if (otherwise.size() == before)
+      if (const Change* step = find_step(held.bound->node_name, true)) otherwise.push_back(step);
+    if (otherwise.size() == before) return false;
   }
   return false;
 }
@@ -389,7 +398,7 @@ Shadow::Judgement Shadow::judge_without(const Held& held, const std::function<bo
     const Status done = cached ? cache.remove_pod(*pod) : cache.add_pod(pod);
     if (done.ok()) undone_pods.pods.push_back({pod, cached.has_value()});
   }
-  return judge(held.pod, held.difference.node, held.counts_nominated);
+  return judge(held.pod, held.difference.node, {.nominated = held.counts_nominated, .scores = false});
 }
 
 ShadowReport Shadow::report() const {

@@ -24,22 +24,24 @@ namespace berth::app {
 /// Causes:   what the scheduler in charge saw is not said anywhere. A node that is worse here is held for k_window and
 ///           judged again with what came within k_window before and after the binding: without the pods that went to
 ///           that node, and, if need be, without those that went to others; with pods that left other nodes; with one
-///           pod after the other on the node that is better, up to k_steps_max, since the other scheduler knows of a
-///           binding before it is written; as the cluster was at k_moments_max moments around it; and all of that
+///           pod after the other on the nodes that are better, first on all of them at once, then on the best alone, up to
+///           k_steps_max times, since the other scheduler knows of a binding before it is written; as the cluster was at k_moments_max moments around it; and all of that
 ///           without what is kept for nominated pods, of which nothing is known for that time. Where it is one of the
 ///           best then, the cause is a race. Else it may be the best of a sample, where the scheduler in charge takes
 ///           samples; or a policy here rejects it, which is said. What is left is unexplained.
-/// Bounds:   k_changes_max changes and k_held_max differences are remembered, and the report's differences. What is not
-///           explained within k_explaining_ns stays unexplained, and the difference says so. Where more changes come
-///           within k_window, the oldest are forgotten, and a race may be called unexplained.
+/// Bounds:   k_changes_max changes and k_held_max differences are remembered, and the report's differences. The cluster's
+///           changes wait for explanations: one takes k_explaining_ns at most, and all together half of the time, beyond
+///           the first k_explaining_ahead_ns. What is not explained by then stays unexplained, and the difference says so.
+///           Where more changes come within k_window, the oldest are forgotten, and a race may be called unexplained.
 /// Threads:  as ClusterSink; report() any. Sink, scheduler, configuration and clock outlive it.
 /// Failure:  a decision that fails is a node that no policy here accepts, with its message. What throws is logged, and
 ///           that decision is counted as failed; the sink hears of the change all the same.
 class Shadow final : public cluster::ClusterSink {
  public:
   static constexpr std::int64_t k_window_ns = 5'000'000'000;
-  static constexpr std::int64_t k_settling_ns = 50'000'000;     // of each change that comes in
-  static constexpr std::int64_t k_explaining_ns = 250'000'000;  // of one difference, and the judgement under way
+  static constexpr std::int64_t k_settling_ns = 50'000'000;       // of each change that comes in
+  static constexpr std::int64_t k_explaining_ns = 2'000'000'000;  // of one difference, and the judgement under way
+  static constexpr std::int64_t k_explaining_ahead_ns = 10'000'000'000;
   static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024, k_moments_max = 64, k_steps_max = 32;
 
   Shadow(cluster::ClusterSink& sink, scheduler::Scheduler& scheduler, const config::Configuration& configuration,
@@ -85,11 +87,11 @@ class Shadow final : public cluster::ClusterSink {
     std::int64_t score = 0, best = 0;
     std::size_t feasible = 0, not_better = 0;  // nodes that fit; of these, with no more than that score
     std::string plugin, why;                   // it does not fit, or the best node's advantage
-    std::string best_node;                     // empty: none fits
+    std::vector<std::string> better;           // nodes with more than that score, the best first
   };
 
   void compare(const model::PodPtr& pod, const model::PodPtr& bound);
-  Judgement judge(const model::PodPtr& pod, const std::string& node, bool counts_nominated = true);
+  Judgement judge(const model::PodPtr& pod, const std::string& node, cycle::ExplainWith with);
   void settle(Held& held);
   /// Whether pods of the time around the binding explain the difference; then the difference says how.
   bool is_race(Held& held);
@@ -98,8 +100,9 @@ class Shadow final : public cluster::ClusterSink {
   bool was_best(Held& held, const std::function<bool(const Change& change)>& undone);
   bool has_time(Held& held) const;
   /// Whether it was once pods of the better nodes, bound later, were there already, those that ended earlier still were,
-  /// and those of the node itself were not: as few as possible, the nearest first.
-  bool was_best_step_by_step(Held& held);
+  /// and those of the node itself were not: the nearest first. A step is about all better nodes, or the best of them.
+  enum class Reach : std::uint8_t { all_better, best };
+  bool was_best_step_by_step(Held& held, Reach reach);
   /// The moment nearest to the binding at which the node was one of the best: with the pods bound until then, or those
   /// that had not ended by then, or both.
   std::optional<std::int64_t> best_moment_ns(Held& held);
@@ -123,6 +126,7 @@ class Shadow final : public cluster::ClusterSink {
   std::deque<Change> changes_;
   std::deque<Held> held_;
   const std::int64_t began_ns_;
+  std::int64_t explained_ns_ = 0;  // so long searches for causes took
   mutable Mutex mutex_;
   ShadowReport report_ GUARDED_BY(mutex_);
 };

@@ -7,7 +7,7 @@ function onAnyLayout(paint) { lasting.push(paint); }
 const repaint = () => { for (const paint of [...lasting, ...layouts]) paint(); };
 
 const tabsNow = () => [...(data.before ? [["changed", "What changed", changedView]] : []), ["pending", `Pending (${pending.length.toLocaleString("en")})`, pendingView],
-  ["map", "Cluster map", mapView], ["pods", "Pods", podsView], ["plugins", "Plugins", pluginsView]];
+  ["map", "Cluster map", mapView], ["pods", "Pods", podsView], ...(times ? [["time", "Time", timeView]] : []), ["plugins", "Plugins", pluginsView]];
 
 function viewOf(place) {
   const slash = place.indexOf("/");

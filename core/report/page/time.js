@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a recording: a slider over it, above it what waited and what was decided.
+// The time of a recording: a slider over it, above it what waited and what was decided; a page with what took the time.
 
 const times = data.times ?? null;  // of the recording as a whole, whatever moment is shown
+let momentMs = times?.at ?? 0;     // where the slider is
 
 function timeText(ms) {
   return new Date(ms).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" });
+}
+
+const sum = (list) => list.reduce((all, value) => all + value, 0);
+const sliceAt = (ms) => Math.min(times.pending.length - 1, Math.max(0, Math.floor((ms - times.from) / times.slice)));
+const sliceText = () => (times.slice < 1000 ? `${times.slice} ms` : span(Math.round(times.slice / 1000)));
+/** A length of time, with three digits that say something. */
+function took(ns) {
+  const [value, unit] = ns >= 1e9 ? [ns / 1e9, "s"] : ns >= 1e6 ? [ns / 1e6, "ms"] : [ns / 1e3, "µs"];
+  return `${value >= 100 ? Math.round(value) : Number(value.toPrecision(3))} ${unit}`;
 }
 
 /** Slices as bars of decisions and, before them, a line of pods that wait. */
@@ -56,9 +66,9 @@ function timeSlider() {
   const canvas = element("canvas", { "aria-hidden": "true" });
   const output = element("span", { class: "now", id: "moment-text" });
   const said = element("p", { id: "moment-said", role: "status", class: "soft" });
-  const slice = times.slice < 1000 ? `${times.slice} ms` : span(Math.round(times.slice / 1000));
+  const slice = sliceText();
   const sentence = (ms) => {
-    const i = Math.min(times.pending.length - 1, Math.max(0, Math.floor((ms - times.from) / times.slice)));
+    const i = sliceAt(ms);
     return `${timeText(ms)}, ${span(Math.round((ms - times.from) / 1000))} after it begins` +
       (times.pending[i] < 0 ? "" : `: ${plural(times.pending[i], "pod")} without a node`) +
       (times.decisions[i] ? `, ${plural(times.decisions[i], "decision")} in ${slice}` : "");
@@ -71,7 +81,7 @@ function timeSlider() {
   };
   slider.value = valueOf(position);
   slider.addEventListener("input", () => {
-    position = momentOf(Number(slider.value));
+    position = momentMs = momentOf(Number(slider.value));
     said.className = "soft";
     said.textContent = `Looking at ${timeText(position)} …`;
     slider.setAttribute("aria-busy", "true");
@@ -92,4 +102,54 @@ function timeSlider() {
       element("ul", { class: "legend" }, legend("k5", `pods without a node, at most ${peak(times.pending)}`),
         legend("k2", `decisions, at most ${peak(times.decisions)} in ${slice}`)),
       element("span", null, timeText(times.to))));
+}
+
+/** A plugin over the time: bars of what it rejected, a line of what calls into it took. */
+function drawPlugin(canvas, plugin) {
+  const width = 180, height = 26, scale = window.devicePixelRatio || 1, style = getComputedStyle(document.documentElement);
+  canvas.width = width * scale;
+  canvas.height = height * scale;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const pen = canvas.getContext("2d"), all = Math.max(1, times.to - times.from);
+  const x = (i) => Math.min(width, (i * times.slice * width) / all), y = (part) => height - 1 - part * (height - 4);
+  pen.scale(scale, scale);
+  pen.fillStyle = style.getPropertyValue("--c5");
+  const most = Math.max(1, ...plugin.rejections), longest = Math.max(1, ...plugin.tookNs);
+  plugin.rejections.forEach((value, i) => {
+    if (value) pen.fillRect(Math.min(width - 2, x(i)), y(value / most), Math.max(2, x(i + 1) - x(i)), height);
+  });
+  pen.strokeStyle = style.getPropertyValue("--c3");
+  pen.lineWidth = 1.5;
+  pen.beginPath();
+  plugin.tookNs.forEach((value, i) => { pen.lineTo(x(i), y(value / longest)); pen.lineTo(x(i + 1), y(value / longest)); });
+  pen.stroke();
+}
+
+function timeView() {
+  const i = sliceAt(momentMs), decisions = sum(times.decisions);
+  const line = (name, all, slice) => [name, all, slice];
+  const mean = (ns, count) => (count ? took(ns / count) : "–");
+  const figures = [
+    line("Decisions", decisions.toLocaleString("en"), times.decisions[i].toLocaleString("en")),
+    line("of them without a node", sum(times.withoutNode).toLocaleString("en"), times.withoutNode[i].toLocaleString("en")),
+    line("A decision takes, on average", mean(sum(times.tookNs), decisions), mean(times.tookNs[i], times.decisions[i])),
+    line("The longest", took(Math.max(...times.longestNs)), times.decisions[i] ? took(times.longestNs[i]) : "–"),
+    line("Pods without a node, at most", Math.max(0, ...times.pending).toLocaleString("en"),
+      times.pending[i] < 0 ? "not known" : times.pending[i].toLocaleString("en"))];
+  const here = `#In the ${sliceText()} of the moment`;
+  const plugins = times.plugins.map((plugin) => ({ ...plugin, rejected: sum(plugin.rejections), ns: sum(plugin.tookNs) }))
+    .sort((a, b) => b.ns - a.ns || b.rejected - a.rejected || (a.name < b.name ? -1 : 1));
+  const row = (plugin) => {
+    const canvas = element("canvas", { "aria-hidden": "true" });
+    onLayout(() => drawPlugin(canvas, plugin));
+    return [element("td", { class: "line" }, plugin.name), plugin.rejected.toLocaleString("en"),
+      plugin.rejections[i].toLocaleString("en"), plugin.ns ? took(plugin.ns) : "–", mean(plugin.ns, plugin.ns ? decisions : 0), element("td", null, canvas)];
+  };
+  const legend = (name, text) => element("li", null, element("span", { class: name, "aria-hidden": "true" }), text);
+  return [element("h2", null, "Time"), element("div", { class: "narrow" },
+    table(["Scheduling", "#In the recording", here], figures, "Decisions over the time")),
+  element("h3", null, "Plugins"),
+  element("ul", { class: "legend" }, legend("k5", "decisions without a node that it rejected"), legend("k3", "time in calls into it")),
+  table(["Plugin", "#Rejections", here, "#Time in calls", "#Per decision", "Over the time"], plugins.map(row), "Plugins over the time")];
 }

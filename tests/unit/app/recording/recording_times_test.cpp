@@ -72,6 +72,38 @@ TEST_F(TimesOfARecording, SayWhereTheClusterIsNotKnown) {
   EXPECT_EQ(found.slices.back().pending, -1);
 }
 
+TEST_F(TimesOfARecording, SayWhoRejectedAndWhatCallsTook) {
+  simulate();
+  const RecordingTimes found = times(recording());
+  std::map<std::string, RecordingTimes::Work> sums;
+  for (const RecordingTimes::Slice& slice : found.slices)
+    for (std::size_t i = 0; i < slice.plugins.size(); ++i) {
+      sums[found.plugins.at(i)].rejections += slice.plugins[i].rejections;
+      sums[found.plugins.at(i)].took_ns += slice.plugins[i].took_ns;
+    }
+  std::map<std::string, std::int64_t> rejections, took_ns;
+  std::int64_t decisions_took_ns = 0, longest_ns = 0;
+  for (const Record& record : records()) {
+    if (record.rejected)
+      for (const std::string& plugin : record.rejected->rejectors) ++rejections[plugin];
+    if (record.kind == Kind::plugin_times) took_ns.clear();
+    if (record.plugin_times)
+      for (const recording::PluginTime& time : *record.plugin_times)
+        took_ns[time.plugin] += static_cast<std::int64_t>(time.took_ns);
+    decisions_took_ns += record.attempt.took_ns;
+    longest_ns = std::max(longest_ns, record.attempt.took_ns);
+  }
+  ASSERT_FALSE(rejections.empty());
+  ASSERT_GT(took_ns["NodeResourcesFit"], 0);
+  for (const auto& [plugin, count] : rejections) EXPECT_EQ(sums[plugin].rejections, count) << plugin;
+  for (const auto& [plugin, ns] : took_ns) EXPECT_EQ(sums[plugin].took_ns, ns) << plugin;
+  EXPECT_EQ(sum(found, &RecordingTimes::Slice::took_ns), decisions_took_ns);
+  std::int64_t longest_found_ns = 0;
+  for (const RecordingTimes::Slice& slice : found.slices)
+    longest_found_ns = std::max(longest_found_ns, slice.longest_ns);
+  EXPECT_EQ(longest_found_ns, longest_ns);
+}
+
 TEST_F(TimesOfARecording, FailWhereThereIsNone) {
   EXPECT_FALSE(read_times(folder).ok());
   EXPECT_FALSE(read_times(folder + "/nosuch").ok());
