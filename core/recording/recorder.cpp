@@ -264,6 +264,7 @@ Recorder::Recorder(RecorderOptions options, SegmentFiles files, const SymbolTabl
     : clock_(clock),
       period_(options.period),
       waits_for_room_(options.waits_for_room),
+      is_simulated_(options.is_simulated),
       writer_(std::make_unique<Writer>(std::move(options), std::move(files), symbols, clock)) {}
 
 Result<std::unique_ptr<Recorder>> Recorder::start(RecorderOptions options, const SymbolTable& symbols,
@@ -350,7 +351,7 @@ void Recorder::add_attempt(const model::PodPtr& pod, const model::NodePtr& node,
                            std::shared_ptr<const Rejected> rejected, Attempt attempt,
                            std::optional<std::int64_t> began_ns) noexcept try {
   const std::int64_t at_ns = clock_.monotonic_ns();
-  if (began_ns) attempt.took_ns = std::max<std::int64_t>(at_ns - *began_ns, 0);
+  if (began_ns && !is_simulated_) attempt.took_ns = std::max<std::int64_t>(at_ns - *began_ns, 0);
   if (rejected == nullptr)
     return enqueue(0, Kind::attempt,
                    [&](WaitingRecords& records) { records.add_placement(at_ns, pod, node, attempt); });

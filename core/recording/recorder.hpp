@@ -36,6 +36,7 @@ struct RecorderOptions {
   /// something was decided since, and once before it ends. Absent: it is not recorded.
   std::function<std::vector<PluginTime>()> plugin_times = {};
   std::chrono::milliseconds period{50};  // how often what waits is written; a killed process loses so much
+  bool is_simulated = false;             // the clock stands while a decision is made: what it took is not recorded
   bool waits_for_room = false;           // add() waits instead of dropping: where nothing is pressed for time
 };
 
@@ -76,7 +77,7 @@ class Recorder {
   /// attempt follows before the next may be left out. Threads: that of attempts.
   void note_look() noexcept { look_.store(added_.load(std::memory_order_acquire) + 1, std::memory_order_release); }
   /// An attempt, with the pod's node or why it got none. Where it is said when the attempt began, by the recorder's
-  /// clock, the time that it took is set here.
+  /// clock, and that clock is a real one, the time that it took is set here.
   void add_attempt(const model::PodPtr& pod, const model::NodePtr& node, std::shared_ptr<const Rejected> rejected,
                    Attempt attempt, std::optional<std::int64_t> began_ns) noexcept;
   /// The whole cluster, never in part: all of it counts as one record that waits.
@@ -108,7 +109,7 @@ class Recorder {
 
   const Clock& clock_;
   const std::chrono::milliseconds period_;
-  const bool waits_for_room_;
+  const bool waits_for_room_, is_simulated_;
   mutable Mutex mutex_;
   ConditionVariable changed_, written_;
   Waiting waiting_ GUARDED_BY(mutex_);

@@ -204,6 +204,7 @@ void write_plugins(text::JsonWriter& json, const std::vector<PluginLine>& plugin
   json.key("plugins").begin_list();
   for (const PluginLine& plugin : plugins) {
     json.begin_object().key("name").text(plugin.name).key("version").text(plugin.version);
+    if (plugin.calls) json.key("calls").number(plugin.calls->calls).key("tookNs").number(plugin.calls->took_ns);
     json.key("file").text(plugin.file).key("sha256").text(plugin.sha256).key("points").begin_list();
     for (const std::string& point : plugin.points) json.text(point);
     json.end_list().end_object();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,9 +12,15 @@
 
 namespace berth::report {
 
+/// Calls into a plugin, of all its extension points: of a simulation, or since a running scheduler began.
+struct PluginCalls {
+  std::int64_t calls = 0, took_ns = 0;
+};
+
 struct PluginLine {
   std::string name, version, file, sha256;
   std::vector<std::string> points;
+  std::optional<PluginCalls> calls = {};  // absent: nobody counted them
 };
 
 /// Why a pod is pending, for it and for those that got the same answer.

@@ -224,6 +224,25 @@ TEST_F(ShadowTest, ABurstThatIsBoundInAnotherOrderMakesItARace) {
   EXPECT_EQ(difference.result, ShadowResult::race) << difference.why;
 }
 
+TEST_F(ShadowTest, ABetterNodeToWhichAnotherWasNominatedMakesItARace) {
+  cluster::ClusterSink& sink = *shadow_;
+  binds("old", 1, "a");
+  clock().advance(10s);
+  shadow_->finish(1'000'000'000);
+  const model::PodPtr urgent = pod("urgent", 4, {.priority = 100});
+  const model::PodPtr nominated = pod("urgent", 4, {.priority = 100, .nominated = "b"});
+  sink.pod_added(urgent);
+  clock().advance(2s);
+  binds("p", 1, "a");  // b is empty, and kept for the urgent one, of which the cluster is told later
+  binds("q", 2, "a");
+  clock().advance(100ms);
+  sink.pod_updated(urgent, nominated);
+  clock().advance(100ms);
+  sink.pod_deleted(nominated);
+  const app::ShadowDifference difference = settled("p");
+  EXPECT_EQ(difference.result, ShadowResult::race) << difference.why;
+}
+
 /// Each look at it takes longer than a difference may.
 class SlowClock final : public Clock {
  public:

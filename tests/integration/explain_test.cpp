@@ -157,6 +157,30 @@ TEST_F(Explain, ASchedulerDoesNotSayWherePluginsAre) {
   EXPECT_NE(said.text.find("plugins.directory " + elsewhere + " is not used"), std::string::npos) << said.text;
 }
 
+TEST_F(Explain, ThePageHasWhatCallsIntoThePluginsOfTheSchedulerTook) {
+  auto berth = start_serving();
+  ChildProcess page(with_scheduler({variable("BERTH"), "ui", "--plugin-dir", plugin_dir, "--kubeconfig", kubeconfig}),
+                    directory.path() + "/page");
+  std::string url;
+  ASSERT_TRUE(wait([&] {
+    const std::string said = page.log();
+    const std::size_t at = said.find("http://127.0.0.1:"), end = said.find('\n', at);
+    if (at != said.npos && end != said.npos) url = said.substr(at, end - at);
+    return !url.empty();
+  })) << page.log();
+  const std::size_t path = url.find('/', std::string_view("http://").size());
+  net::Request request;
+  request.target = url.substr(path) + "?data";
+  request.accept = "*/*";
+  const Result<net::Response> answer = ask_at(url.substr(0, path), request, "");
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  ASSERT_EQ(answer->status, 200) << answer->body;
+  std::int64_t calls = 0;
+  for (const json::value& plugin : json::parse(answer->body).at("plugins").as_array())
+    if (text_at(plugin, "/name") == "NodeResourcesFit") calls = plugin.at("calls").as_int64();
+  EXPECT_GT(calls, 0) << "the scheduler has decided, and not the page";
+}
+
 TEST_F(Explain, TheCertificateOfTheSchedulerIsVerifiedUnlessToldOtherwise) {
   auto berth = start_serving();
   const Said said = live({"default/huge", "--scheduler", "https://127.0.0.1:" + std::to_string(port_)});

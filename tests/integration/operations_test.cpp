@@ -272,6 +272,16 @@ TEST_F(Operations, APodsPageSaysWhyNotWhereAndByWhom) {
   const json::value cache = json::parse(get("/debug/cache").second);
   EXPECT_EQ(cache.at("nodes").as_array().size(), 3U);
   EXPECT_EQ(cache.at("counts").at("pods").as_int64(), 5);
+  // What its policies take.
+  const json::value plugins = json::parse(get("/debug/plugins").second);
+  std::int64_t last_ns = INT64_MAX, filter_calls = 0;
+  for (const json::value& plugin : plugins.as_array()) {
+    EXPECT_LE(plugin.at("tookNs").as_int64(), last_ns) << "the longest first";
+    last_ns = plugin.at("tookNs").as_int64();
+    if (text_at(plugin, "/name") == "NodeResourcesFit")
+      filter_calls = plugin.at("points").at("filter").at("calls").as_int64();
+  }
+  EXPECT_GT(filter_calls, 0) << json::serialize(plugins);
 }
 
 TEST_F(Operations, APodsPageKnowsTheQueueThatIsConfigured) {

@@ -140,9 +140,13 @@ class RunTest : public testing::Test {
   }
   Result<net::Response> ask(std::uint16_t port, const net::Request& request, const std::string& token,
                             net::HttpClientOptions options = {}) {
+    return ask_at("https://127.0.0.1:" + std::to_string(port), request, token, options);
+  }
+  static Result<net::Response> ask_at(const std::string& server, const net::Request& request, const std::string& token,
+                                      net::HttpClientOptions options = {}) {
     SystemClock clock;
     cluster::kube::ClientConfig config;
-    config.server = *net::parse_url("https://127.0.0.1:" + std::to_string(port), "https");
+    config.server = *net::parse_url(server, "https");
     config.tls.insecure = true;
     config.auth.token = token;
     net::IoThreads threads(1);

@@ -3,6 +3,7 @@
 """asks_test.py BERTH [--pictures FOLDER]: what the page of `berth ui` asks its server for, in a browser: moments of a recording and
 changes of manifests. It shows what the commands say with -o json, asks for one thing at a time, and refuses what they refuse."""
 import argparse
+import collections
 import concurrent.futures
 import json
 import os
@@ -137,6 +138,27 @@ def check_moment(browser, recording, at):
     return shown
 
 
+def exported(recording, kind):
+    return [json.loads(line) for line in run("record", "export", recording, "--kinds", kind).stdout.splitlines()]
+
+
+def check_time_page(browser, recording, info):
+    """The page of what took the time says what the records of the recording add up to."""
+    go(browser, "time")
+    rows = browser.evaluate("[...document.querySelectorAll('main tbody')].map((body) => [...body.rows].map((row) => "
+                            "[...row.cells].map((cell) => cell.textContent)))")
+    figures = {row[0]: row[1] for row in rows[0]}
+    check("the page counts all decisions", figures["Decisions"] == str(info["decisions"]), figures)
+    rejections = collections.Counter(name for each in exported(recording, "attempt") for name in each.get("rejected", {}).get("rejectors", []))
+    shown = {row[0]: int(row[1]) for row in rows[1]}
+    check("each plugin rejected as many as recorded", {name: count for name, count in shown.items() if count} == dict(rejections), shown)
+    timed = {each["plugin"] for each in exported(recording, "plugin_times")[-1]["pluginTimes"]["all"]}
+    said_time = {row[0] for row in rows[1] if row[3] != "–"}
+    check("each plugin that was called has its time", said_time == timed, said_time ^ timed)
+    looks(browser, "time-plugins")
+    go(browser, "pods")
+
+
 def check_time(browser, folder):
     recording = make_recording(folder)
     with Served([berth, "ui", "--record", recording]) as served:
@@ -151,6 +173,7 @@ def check_time(browser, folder):
         check("those without a node, too", sum(times["withoutNode"]) == info["decisions"] - info["placed"], times)
         check("so many wait at the end", times["pending"][-1] == sum(state == "pending" for state, _ in at_end.values()), times["pending"])
         looks(browser, "time-end")
+        check_time_page(browser, recording, info)
 
         browser.evaluate("document.getElementById('moment').focus()")
         for key in ("Home", "ArrowRight", "ArrowRight"):

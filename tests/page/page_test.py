@@ -187,6 +187,9 @@ def check_page(browser, url, path, said):
     check("a hostile name is text", HOSTILE in browser.evaluate("document.querySelector('h2').textContent"))
     go(browser, "plugins")
     looks(browser, "plugins")
+    rows = browser.evaluate("[...document.querySelectorAll('main tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+    counted = {row[0]: row for row in rows}
+    check("the calls of a simulation are counted", int(counted["NodeResourcesFit"][2].replace(",", "")) > 0, counted["NodeResourcesFit"])
     check("no hostile text ran", browser.evaluate("window.taken") is None, browser.evaluate("window.taken"))
     check_quiet(browser, url)
 

@@ -103,6 +103,25 @@ Result<std::vector<report::QueueWord>> SchedulerPages::queue() {
   return words_of(*page, "/debug/queue");
 }
 
+Result<std::map<std::string, report::PluginCalls, std::less<>>> SchedulerPages::plugin_calls() {
+  constexpr const char* k_target = "/debug/plugins";
+  std::map<std::string, report::PluginCalls, std::less<>> out;
+  const Result<std::string> page = get(k_target);
+  if (!page.ok() && page.error().code == ErrorCode::not_found) return out;
+  if (!page.ok()) return page.error();
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(*page, k_target, diagnostics);
+  if (documents.size() != 1 || !documents.front().root().is_sequence())
+    return Error{fmt::format("{}: the answer is no list in JSON: is that a berth?", k_target)};
+  const auto number = [](const text::Value& of, std::string_view name) {
+    const text::Value* const value = of.find(name);
+    return value == nullptr ? std::int64_t{0} : std::max<std::int64_t>(value->integer().value_or(0), 0);
+  };
+  for (const text::Value& each : documents.front().root().elements())
+    if (each.is_mapping()) out[std::string(each.text_at("name"))] = {number(each, "calls"), number(each, "tookNs")};
+  return out;
+}
+
 Result<std::string> SchedulerPages::configuration() {
   const Result<std::string> page = get("/configz");
   if (!page.ok()) return page.error();

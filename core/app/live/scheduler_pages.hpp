@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include "app/live/api_connection.hpp"
 #include "net/http_client.hpp"
+#include "report/html_report.hpp"
 #include "report/simulate_report.hpp"
 
 namespace berth::app {
@@ -24,6 +26,8 @@ class SchedulerPages {
   Result<std::vector<report::QueueWord>> pod(std::string_view pod);
   /// Of every pod that waits.
   Result<std::vector<report::QueueWord>> queue();
+  /// What calls into its plugins took since it began, by plugin; nothing where it is too old to say.
+  Result<std::map<std::string, report::PluginCalls, std::less<>>> plugin_calls();
   /// Its KubeSchedulerConfiguration as JSON, defaults written out.
   Result<std::string> configuration();
 

@@ -125,6 +125,36 @@ std::string verdicts_json(const cycle::Explanation& explanation) {
   return objects_json(out);
 }
 
+/// Of all profiles together, the longest first.
+std::string plugins_page(const LiveViews& live) {
+  struct Calls {
+    std::uint64_t calls = 0;
+    double seconds = 0;
+    JsonObject points;
+  };
+  std::map<std::string, Calls> by_name;
+  for (const observe::CallTotal& total : live.counters.totals()) {
+    Calls& calls = by_name[total.plugin];
+    calls.calls += total.calls;
+    calls.seconds += total.seconds;
+    JsonObject point;
+    point.number("calls", static_cast<std::int64_t>(total.calls));
+    point.number("tookNs", static_cast<std::int64_t>(total.seconds * 1e9));
+    calls.points.json(total.point, point.done());
+  }
+  std::vector<std::pair<double, std::string>> lines;
+  for (auto& [name, calls] : by_name) {
+    JsonObject out;
+    out.text("name", name).number("calls", static_cast<std::int64_t>(calls.calls));
+    out.number("tookNs", static_cast<std::int64_t>(calls.seconds * 1e9)).json("points", calls.points.done());
+    lines.emplace_back(calls.seconds, out.done());
+  }
+  std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> out;
+  for (auto& [seconds, line] : lines) out.push_back(std::move(line));
+  return objects_json(out, ",\n");
+}
+
 std::string nodes_json(const cycle::Explanation& explanation) {
   std::vector<std::string> out;
   for (const cycle::NodeExplanation& node : explanation.nodes) {
@@ -305,6 +335,10 @@ std::vector<serving::Route> debug_routes(const LiveViews& live) {
       {"/debug/cache",
        [live](const serving::HttpRequest&) {
          return serving::HttpResponse{200, cache_page(live), k_json};
+       }},
+      {"/debug/plugins",
+       [live](const serving::HttpRequest&) {
+         return serving::HttpResponse{200, plugins_page(live), k_json};
        }},
       {"/debug/pods/", [live](const serving::HttpRequest& ask) { return pod_reply(live, ask); }}};
   for (const std::string& name : live.plugin_pages.names())

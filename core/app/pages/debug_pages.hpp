@@ -11,7 +11,7 @@
 /// What queue, cache and a single pod are like, for people: JSON pages, and lines for the log.
 namespace berth::app {
 
-/// /debug/queue, /debug/cache and /debug/pods/NAMESPACE/NAME, and what plugins offer.
+/// /debug/queue, /debug/cache, /debug/plugins and /debug/pods/NAMESPACE/NAME, and what plugins offer.
 std::vector<serving::Route> debug_routes(const LiveViews& live);
 
 /// Why a pod is where it is: attempts, who rejected it, what it waits for, when it is tried next, and which nodes

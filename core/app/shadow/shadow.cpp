@@ -30,6 +30,7 @@ void Shadow::synced() {
 void Shadow::pod_added(const model::PodPtr& pod) {
   settle_due();
   if (is_synced_) see(pod);
+  see_nomination(pod, pod->nominated_node, true);
   sink_.pod_added(pod);
 }
 
@@ -42,6 +43,10 @@ void Shadow::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
     if (scheduler_.views().framework.find(old_pod->scheduler_name) != nullptr)
       guarded("compare", [&] { compare(old_pod, new_pod); });
     note({clock_.monotonic_ns(), new_pod, nullptr, true});
+  }
+  if (old_pod->nominated_node != new_pod->nominated_node) {
+    see_nomination(old_pod, old_pod->nominated_node, false);
+    see_nomination(new_pod, new_pod->nominated_node, true);
   }
   sink_.pod_updated(old_pod, new_pod);
 }
@@ -61,7 +66,12 @@ void Shadow::see(const model::PodPtr& pod) {
   ++report_.not_seen_before;
 }
 
+void Shadow::see_nomination(const model::PodPtr& pod, Symbol node, bool came) {
+  if (is_synced_ && node != k_no_symbol) note({clock_.monotonic_ns(), pod, nullptr, came, node});
+}
+
 void Shadow::see_gone(const model::PodPtr& pod) {
+  if (pod->node_name == k_no_symbol) see_nomination(pod, pod->nominated_node, false);
   if (pod->node_name != k_no_symbol) note({clock_.monotonic_ns(), pod, nullptr, false});
 }
 
@@ -158,14 +168,18 @@ void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound) {
   report_.waiting = held_.size();
 }
 
-Shadow::Judgement Shadow::judge(const model::PodPtr& pod, const std::string& node, cycle::ExplainWith with) {
+Shadow::Judgement Shadow::judge(const model::PodPtr& pod, const std::string& node, cycle::ExplainWith with,
+                                const std::vector<std::string>& left_out) {
   Judgement out;
   const cycle::Explanation explanation = scheduler_.explain(pod, with);
   const cycle::NodeExplanation* found = explanation.pod_rejection ? &*explanation.pod_rejection : nullptr;
   const cycle::NodeExplanation* best = nullptr;
+  const auto is_left_out = [&](const cycle::NodeExplanation& each) {
+    return std::find(left_out.begin(), left_out.end(), each.node) != left_out.end();
+  };
   for (const cycle::NodeExplanation& each : explanation.nodes) {
     if (each.node == node) found = &each;
-    if (each.code != framework::Code::success) continue;
+    if (each.code != framework::Code::success || is_left_out(each)) continue;
     ++out.feasible;
     if (best == nullptr || each.total > best->total) best = &each;
   }
@@ -186,7 +200,8 @@ Shadow::Judgement Shadow::judge(const model::PodPtr& pod, const std::string& nod
   const std::int64_t of_this =
       found->code == framework::Code::success ? found->total : std::numeric_limits<std::int64_t>::min();
   for (const cycle::NodeExplanation& each : explanation.nodes)
-    if (each.code == framework::Code::success && each.total > of_this) out.better.push_back(each.node);
+    if (each.code == framework::Code::success && each.total > of_this && !is_left_out(each))
+      out.better.push_back(each.node);
   if (best != nullptr && !out.better.empty())
     std::iter_swap(out.better.begin(), std::find(out.better.begin(), out.better.end(), best->node));
   if (found->code != framework::Code::success) {
@@ -272,8 +287,9 @@ void Shadow::settle(Held& held) {
     held.difference.why = fmt::format("node {} changed", node->node->name);
   } else if (!is_race(held)) {
     // Nominations are as they are now; the other scheduler had those of its own memory.
-    held.counts_nominated = false;
-    if (!is_race(held) && held.is_cut_short) held.difference.why += " (the search for a cause was cut short)";
+    held.counts_nominated = scheduler_.views().queue.nominations().empty();
+    const bool is_explained = !held.counts_nominated && is_race(held);
+    if (!is_explained && held.is_cut_short) held.difference.why += " (the search for a cause was cut short)";
   }
   explained_ns_ += clock_.monotonic_ns() - now_ns;
   count(std::move(held.difference));
@@ -287,8 +303,10 @@ bool Shadow::is_race(Held& held) {
   const auto all_earlier = [](const Change&) { return true; };
   const auto all_later = [&](const Change& change) { return change.at_ns >= held.at_ns || on_it(change); };
   std::string how;
-  if (was_best(held, on_it) || was_best(held, all_later) || was_best(held, all_earlier) ||
-      was_best_step_by_step(held, Reach::all_better) || was_best_step_by_step(held, Reach::best)) {
+  const auto as_it_was = [&](const Change& change) { return change.at_ns >= held.at_ns; };
+  const auto follow = [&](const auto& undone) { return was_best_step_by_step(held, Reach::all_better, undone); };
+  if (was_best(held, on_it) || was_best(held, all_later) || was_best(held, all_earlier) || follow(as_it_was) ||
+      follow(on_it) || follow(all_later) || was_best_step_by_step(held, Reach::best, as_it_was)) {
     how = fmt::format("the best with other pods of the {} s before and after", k_window_ns / 1'000'000'000);
   } else if (const std::optional<std::int64_t> moment_ns = best_moment_ns(held); moment_ns) {
     const double off_s = static_cast<double>(*moment_ns - held.at_ns) / 1e9;
@@ -304,7 +322,8 @@ bool Shadow::is_race(Held& held) {
 std::optional<std::int64_t> Shadow::best_moment_ns(Held& held) {
   std::vector<std::int64_t> moments_ns;
   for (const Change& change : changes_)
-    if (change.pod != nullptr && std::abs(change.at_ns - held.at_ns) <= k_window_ns)
+    if (change.pod != nullptr && change.nominated_to == k_no_symbol &&
+        std::abs(change.at_ns - held.at_ns) <= k_window_ns)
       moments_ns.push_back(change.at_ns + 1);  // right after it
   std::sort(moments_ns.begin(), moments_ns.end());
   moments_ns.erase(std::unique(moments_ns.begin(), moments_ns.end()), moments_ns.end());
@@ -336,16 +355,19 @@ bool Shadow::was_best(Held& held, const std::function<bool(const Change& change)
   return judgement.fits && judgement.score == judgement.best;
 }
 
-bool Shadow::was_best_step_by_step(Held& held, Reach reach) {
-  std::vector<const Change*> otherwise;  // than at the moment of the binding
+bool Shadow::was_best_step_by_step(Held& held, Reach reach, const std::function<bool(const Change& change)>& undone) {
+  std::vector<const Change*> otherwise;  // than at the beginning
+  std::vector<std::string> left_out;
   const auto is_undone = [&](const Change& change) {
-    return (change.at_ns >= held.at_ns) != (std::find(otherwise.begin(), otherwise.end(), &change) != otherwise.end());
+    return undone(change) != (std::find(otherwise.begin(), otherwise.end(), &change) != otherwise.end());
   };
   // What makes that node less good, or the chosen one better.
   const auto find_step = [&](Symbol node, bool is_chosen) {
     const Change* nearest = nullptr;
     for (const Change& change : changes_) {
-      if (change.pod == nullptr || change.pod->node_name != node || change.pod->uid == held.pod->uid) continue;
+      if (change.pod == nullptr || change.nominated_to != k_no_symbol || change.pod->node_name != node ||
+          change.pod->uid == held.pod->uid)
+        continue;
       const std::int64_t off_ns = std::abs(change.at_ns - held.at_ns);
       const bool is_there = change.came != is_undone(change);
       if (off_ns > k_window_ns || is_there != is_chosen) continue;
@@ -354,21 +376,41 @@ bool Shadow::was_best_step_by_step(Held& held, Reach reach) {
     return nearest;
   };
   for (std::size_t steps = 0; steps < k_steps_max && has_time(held); ++steps) {
-    const Judgement judgement = judge_without(held, is_undone);
+    const Judgement judgement = judge_without(held, is_undone, left_out);
     if (judgement.fits && judgement.score == judgement.best) return true;
-    const std::size_t before = otherwise.size();
+    const auto taken = [&] { return otherwise.size() + left_out.size(); };
+    const std::size_t before = taken();
     for (const std::string& node : judgement.better) {
-      if (const Change* step = find_step(scheduler_.views().symbols.find(node), false)) otherwise.push_back(step);
+      const Symbol symbol = scheduler_.views().symbols.find(node);
+      if (const Change* step = find_step(symbol, false))
+        otherwise.push_back(step);
+      else if (had_nomination(held, symbol))
+        left_out.push_back(node);  // a nominated pod may have taken its room
       if (reach == Reach::best) break;
     }
-    if (otherwise.size() == before)
+    if (taken() == before)
       if (const Change* step = find_step(held.bound->node_name, true)) otherwise.push_back(step);
-    if (otherwise.size() == before) return false;
+    if (taken() != before) continue;
+    observe::V(2).info("No cause is found for what stays better",
+                       {{"pod", *held.pod},
+                        {"node", held.difference.node},
+                        {"score", judgement.score},
+                        {"better", fmt::format("{}", fmt::join(judgement.better, ","))},
+                        {"best", judgement.best}});
+    return false;
   }
   return false;
 }
 
-Shadow::Judgement Shadow::judge_without(const Held& held, const std::function<bool(const Change& change)>& undone) {
+bool Shadow::had_nomination(const Held& held, Symbol node) const {
+  return std::any_of(changes_.begin(), changes_.end(), [&](const Change& change) {
+    return change.nominated_to == node && node != k_no_symbol && change.pod->uid != held.pod->uid &&
+           std::abs(change.at_ns - held.at_ns) <= k_window_ns;
+  });
+}
+
+Shadow::Judgement Shadow::judge_without(const Held& held, const std::function<bool(const Change& change)>& undone,
+                                        const std::vector<std::string>& left_out) {
   cache::ClusterCache& cache = scheduler_.intake().cache;
   struct Undone {
     model::PodPtr pod;
@@ -389,7 +431,8 @@ Shadow::Judgement Shadow::judge_without(const Held& held, const std::function<bo
   } undone_pods{cache};
   // Back in time: what came goes, and what went comes back.
   for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
-    if (change->pod == nullptr || change->at_ns < held.at_ns - k_window_ns) continue;
+    if (change->pod == nullptr || change->nominated_to != k_no_symbol || change->at_ns < held.at_ns - k_window_ns)
+      continue;
     const bool is_it = change->pod->uid == held.pod->uid;
     if (is_it ? !change->came : !undone(*change)) continue;
     const std::optional<cache::CachedPod> cached = cache.find_pod(change->pod->uid);
@@ -398,7 +441,7 @@ Shadow::Judgement Shadow::judge_without(const Held& held, const std::function<bo
     const Status done = cached ? cache.remove_pod(*pod) : cache.add_pod(pod);
     if (done.ok()) undone_pods.pods.push_back({pod, cached.has_value()});
   }
-  return judge(held.pod, held.difference.node, {.nominated = held.counts_nominated, .scores = false});
+  return judge(held.pod, held.difference.node, {.nominated = held.counts_nominated, .scores = false}, left_out);
 }
 
 ShadowReport Shadow::report() const {

@@ -25,7 +25,8 @@ namespace berth::app {
 ///           judged again with what came within k_window before and after the binding: without the pods that went to
 ///           that node, and, if need be, without those that went to others; with pods that left other nodes; with one
 ///           pod after the other on the nodes that are better, first on all of them at once, then on the best alone, up to
-///           k_steps_max times, since the other scheduler knows of a binding before it is written; as the cluster was at k_moments_max moments around it; and all of that
+///           k_steps_max times, since the other scheduler knows of a binding before it is written, leaving out nodes
+///           to which others were nominated then; as the cluster was at k_moments_max moments around it; and all of that
 ///           without what is kept for nominated pods, of which nothing is known for that time. Where it is one of the
 ///           best then, the cause is a race. Else it may be the best of a sample, where the scheduler in charge takes
 ///           samples; or a policy here rejects it, which is said. What is left is unexplained.
@@ -42,7 +43,7 @@ class Shadow final : public cluster::ClusterSink {
   static constexpr std::int64_t k_settling_ns = 50'000'000;       // of each change that comes in
   static constexpr std::int64_t k_explaining_ns = 2'000'000'000;  // of one difference, and the judgement under way
   static constexpr std::int64_t k_explaining_ahead_ns = 10'000'000'000;
-  static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024, k_moments_max = 64, k_steps_max = 32;
+  static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024, k_moments_max = 16, k_steps_max = 32;
 
   Shadow(cluster::ClusterSink& sink, scheduler::Scheduler& scheduler, const config::Configuration& configuration,
          const Clock& clock);
@@ -71,6 +72,7 @@ class Shadow final : public cluster::ClusterSink {
     model::PodPtr pod;    // null: the node changed
     model::NodePtr node;  // null: the pod came or went
     bool came = false;
+    Symbol nominated_to = k_no_symbol;  // what came or went is this: the pod has no node yet
   };
   struct Held {
     std::int64_t at_ns = 0;
@@ -91,24 +93,31 @@ class Shadow final : public cluster::ClusterSink {
   };
 
   void compare(const model::PodPtr& pod, const model::PodPtr& bound);
-  Judgement judge(const model::PodPtr& pod, const std::string& node, cycle::ExplainWith with);
+  /// `left_out`: nodes that are not compared with.
+  Judgement judge(const model::PodPtr& pod, const std::string& node, cycle::ExplainWith with,
+                  const std::vector<std::string>& left_out = {});
   void settle(Held& held);
   /// Whether pods of the time around the binding explain the difference; then the difference says how.
   bool is_race(Held& held);
   /// The judgement of the node without the changes that are undone; the pod itself has not come then.
-  Judgement judge_without(const Held& held, const std::function<bool(const Change& change)>& undone);
+  Judgement judge_without(const Held& held, const std::function<bool(const Change& change)>& undone,
+                          const std::vector<std::string>& left_out = {});
+  /// Whether a pod was nominated to the node, or no longer, within the window around the binding.
+  bool had_nomination(const Held& held, Symbol node) const;
   bool was_best(Held& held, const std::function<bool(const Change& change)>& undone);
   bool has_time(Held& held) const;
   /// Whether it was once pods of the better nodes, bound later, were there already, those that ended earlier still were,
-  /// and those of the node itself were not: the nearest first. A step is about all better nodes, or the best of them.
+  /// and those of the node itself were not: the nearest first. It begins with some changes undone; a step is about all
+  /// better nodes, or the best of them.
   enum class Reach : std::uint8_t { all_better, best };
-  bool was_best_step_by_step(Held& held, Reach reach);
+  bool was_best_step_by_step(Held& held, Reach reach, const std::function<bool(const Change& change)>& undone);
   /// The moment nearest to the binding at which the node was one of the best: with the pods bound until then, or those
   /// that had not ended by then, or both.
   std::optional<std::int64_t> best_moment_ns(Held& held);
   bool may_be_sampled(const model::Pod& pod, const Judgement& judgement) const;
   void see(const model::PodPtr& pod);
   void see_gone(const model::PodPtr& pod);
+  void see_nomination(const model::PodPtr& pod, Symbol node, bool came);
   void note(Change change);
   void settle_due();
   /// Of the differences until `due_ns`, as many as there is time for.

@@ -105,6 +105,10 @@ RunStatus ClusterView::ask_scheduler(PolicyRun& run, const std::string& pod) {
   Result<std::vector<report::QueueWord>> words = pod.empty() ? scheduler_->queue() : scheduler_->pod(pod);
   if (!words.ok()) return failure_of(words.error());
   run.hear(std::move(*words));
+  if (!pod.empty()) return Unit{};
+  auto calls = scheduler_->plugin_calls();
+  if (!calls.ok()) return failure_of(calls.error());
+  run.hear(std::move(*calls));
   return Unit{};
 }
 

@@ -136,6 +136,7 @@ RunStatus PolicyRun::start_recorder() {
   recorder.total_bytes = recording::k_total_bytes_max;  // it is read as a whole: nothing of it should be removed
   recorder.description_json = description_json(raw_, configuration_, plugins_);
   recorder.run = static_cast<std::uint64_t>(system_clock_.wall_ns());
+  recorder.is_simulated = true;
   recorder.waits_for_room = true;
   recorder.object_fields = [this](std::string_view resource) {
     return simulation_->scheduler().views().objects.fields_of(resource);
@@ -288,6 +289,14 @@ RunStatus PolicyRun::take_filler() {
   return Unit{};
 }
 
+void PolicyRun::count_calls() {
+  for (const observe::CallTotal& total : scheduler().views().counters.totals()) {
+    report::PluginCalls& calls = calls_[total.plugin];
+    calls.calls += static_cast<std::int64_t>(total.calls);
+    calls.took_ns += static_cast<std::int64_t>(total.seconds * 1e9);
+  }
+}
+
 RunStatus PolicyRun::decide() {
   const auto deciding = std::chrono::steady_clock::now();
   if (!options_.recording.empty()) {
@@ -316,6 +325,7 @@ RunStatus PolicyRun::decide() {
         decision.claims = claims_json(*decision.pod, simulation_->cluster());
   }
   decide_seconds_ = seconds_since(deciding);
+  count_calls();
   if (!recorder_) return Unit{};
   recorder_->flush();
   const recording::RecorderCounts counts = recorder_->counts();
@@ -424,8 +434,11 @@ report::PageParts PolicyRun::page_parts(const report::SimulationReport& report) 
     parts.details.push_back(std::move(detail));
   }
   for (const loader::LoadedLibrary& library : plugins_.plugins.libraries())
-    for (const loader::PluginNote& note : library.notes)
+    for (const loader::PluginNote& note : library.notes) {
       parts.plugins.push_back({note.plugin, note.version, library.path, library.sha256, note.points});
+      if (const auto calls = calls_.find(note.plugin); calls != calls_.end())
+        parts.plugins.back().calls = calls->second;
+    }
   return parts;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <iosfwd>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -93,6 +94,9 @@ class PolicyRun {
   void ask_about(std::string_view pod);
   /// What its scheduler says, for the report.
   void hear(std::vector<report::QueueWord> words) { words_ = std::move(words); }
+  /// Calls into plugins by name, as they count there.
+  using CallsByPlugin = std::map<std::string, report::PluginCalls, std::less<>>;
+  void hear(CallsByPlugin calls) { calls_ = std::move(calls); }
 
   /// Fails where a plugin's answers depend on what it does not declare: with which, and where.
   RunStatus check_inputs();
@@ -111,6 +115,7 @@ class PolicyRun {
  private:
   RunStatus make_host();
   RunStatus start_recorder();
+  void count_calls();
   RunStatus decide_recording();
   /// Takes the pod that fills the cluster out of the manifests.
   RunStatus take_filler();
@@ -152,6 +157,7 @@ class PolicyRun {
   std::vector<report::ChangeLine> changes_;
   std::vector<report::Decision> decisions_;
   std::vector<report::QueueWord> words_;
+  CallsByPlugin calls_;            // of decide(), or of the scheduler that was asked
   std::int64_t looked_at_ns_ = 0;  // wall clock; 0: nothing live was looked at
   std::optional<report::FillReport> fill_;
   double read_seconds_ = 0, decide_seconds_ = 0;

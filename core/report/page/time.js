@@ -129,12 +129,12 @@ function drawPlugin(canvas, plugin) {
 function timeView() {
   const i = sliceAt(momentMs), decisions = sum(times.decisions);
   const line = (name, all, slice) => [name, all, slice];
-  const mean = (ns, count) => (count ? took(ns / count) : "–");
+  const mean = (ns, count) => (ns && count ? took(ns / count) : "–");
   const figures = [
     line("Decisions", decisions.toLocaleString("en"), times.decisions[i].toLocaleString("en")),
     line("of them without a node", sum(times.withoutNode).toLocaleString("en"), times.withoutNode[i].toLocaleString("en")),
     line("A decision takes, on average", mean(sum(times.tookNs), decisions), mean(times.tookNs[i], times.decisions[i])),
-    line("The longest", took(Math.max(...times.longestNs)), times.decisions[i] ? took(times.longestNs[i]) : "–"),
+    line("The longest", mean(Math.max(...times.longestNs), 1), mean(times.longestNs[i], 1)),
     line("Pods without a node, at most", Math.max(0, ...times.pending).toLocaleString("en"),
       times.pending[i] < 0 ? "not known" : times.pending[i].toLocaleString("en"))];
   const here = `#In the ${sliceText()} of the moment`;
@@ -144,12 +144,12 @@ function timeView() {
     const canvas = element("canvas", { "aria-hidden": "true" });
     onLayout(() => drawPlugin(canvas, plugin));
     return [element("td", { class: "line" }, plugin.name), plugin.rejected.toLocaleString("en"),
-      plugin.rejections[i].toLocaleString("en"), plugin.ns ? took(plugin.ns) : "–", mean(plugin.ns, plugin.ns ? decisions : 0), element("td", null, canvas)];
+      plugin.rejections[i].toLocaleString("en"), mean(plugin.ns, 1), mean(plugin.ns, decisions), element("td", null, canvas)];
   };
   const legend = (name, text) => element("li", null, element("span", { class: name, "aria-hidden": "true" }), text);
   return [element("h2", null, "Time"), element("div", { class: "narrow" },
     table(["Scheduling", "#In the recording", here], figures, "Decisions over the time")),
   element("h3", null, "Plugins"),
   element("ul", { class: "legend" }, legend("k5", "decisions without a node that it rejected"), legend("k3", "time in calls into it")),
-  table(["Plugin", "#Rejections", here, "#Time in calls", "#Per decision", "Over the time"], plugins.map(row), "Plugins over the time")];
+  table(["Plugin", "#Rejections", here, "#Time in calls", "#Each decision", "Over the time"], plugins.map(row), "Plugins over the time")];
 }

@@ -140,8 +140,12 @@ function podsView() {
 }
 
 function pluginsView() {
-  return [element("h2", null, "Plugins"), table(["Plugin", "Version", "Extension points", "File", "SHA-256"],
-    data.plugins.map((plugin) => [element("td", { class: "line" }, plugin.name), plugin.version,
+  const isCounted = data.plugins.some((plugin) => plugin.calls != null);
+  const counted = (plugin) => (isCounted ? [(plugin.calls ?? 0).toLocaleString("en"), plugin.calls ? took(plugin.tookNs) : "–"] : []);
+  return [element("h2", null, "Plugins"),
+  isCounted ? element("p", { class: "soft" }, data.live ? "Calls since the scheduler began." : "Calls of this simulation.") : null,
+  table(["Plugin", "Version", ...(isCounted ? ["#Calls", "#Time in calls"] : []), "Extension points", "File", "SHA-256"],
+    data.plugins.map((plugin) => [element("td", { class: "line" }, plugin.name), plugin.version, ...counted(plugin),
       plugin.points.map((point) => point.replace(/^berth\.|\/1$/g, "")).join(", "),
       element("td", { title: plugin.file }, plugin.file.split("/").pop()),
       element("td", { class: "line", title: plugin.sha256 }, element("code", null, plugin.sha256.slice(0, 12)))]), "Plugins that are loaded")];
