@@ -36,7 +36,7 @@ struct RecorderOptions {
   /// something was decided since, and once before it ends. Absent: it is not recorded.
   std::function<std::vector<PluginTime>()> plugin_times = {};
   std::chrono::milliseconds period{50};  // how often what waits is written; a killed process loses so much
-  bool is_simulated = false;             // the clock stands while a decision is made: what it took is not recorded
+  bool is_simulated = false;             // time does not pass within a decision: what it took is not recorded
   bool waits_for_room = false;           // add() waits instead of dropping: where nothing is pressed for time
 };
 

@@ -20,7 +20,7 @@ struct PluginCalls {
 struct PluginLine {
   std::string name, version, file, sha256;
   std::vector<std::string> points;
-  std::optional<PluginCalls> calls = {};  // absent: nobody counted them
+  std::optional<PluginCalls> calls = {};  // absent: they were not counted
 };
 
 /// Why a pod is pending, for it and for those that got the same answer.

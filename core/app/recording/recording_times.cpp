@@ -170,7 +170,7 @@ class PluginTimes {
       const auto known = known_ns_.find(plugin);
       const std::uint64_t before_ns = known == known_ns_.end() ? 0 : known->second;
       const std::optional<std::size_t> number = all_ns > before_ns ? slices.number_of(plugin) : std::nullopt;
-      // Of what was before the recording's first records, nobody knows when it was.
+      // When the rest was, before the first records of the recording, is not known.
       if (number && last_wall_ns_) slices.spread(*number, *last_wall_ns_, near_ns(all_ns - before_ns));
     }
     known_ns_ = std::move(now_ns);
