@@ -105,6 +105,7 @@ def show(differences):
 def run(options, folder):
     dice = random.Random(options.seed)
     AUDIT["rules"].insert(0, {"level": "Metadata", "users": [SHADOW_ACCOUNT], "verbs": ["create", "update", "patch", "delete"]})
+    AUDIT["rules"].insert(1, {"level": "Metadata", "verbs": ["delete"], "resources": [{"group": "", "resources": ["pods"]}]})
     servers = RealServers(options.servers, folder, names={"a": KUBE_SCHEDULER, "b": SHADOW_ACCOUNT})
     children = []
     try:

@@ -311,6 +311,9 @@ bool Shadow::is_race(Held& held) {
   } else if (const std::optional<std::int64_t> moment_ns = best_moment_ns(held); moment_ns) {
     const double off_s = static_cast<double>(*moment_ns - held.at_ns) / 1e9;
     how = fmt::format("the best as it was {:.1f} s {}", std::abs(off_s), off_s < 0 ? "before" : "after");
+  } else if (was_best_with_others_alike(held)) {
+    how =
+        fmt::format("the best with other pods of its labels of the {} s before and after", k_window_ns / 1'000'000'000);
   } else {
     return false;
   }
@@ -400,6 +403,46 @@ bool Shadow::was_best_step_by_step(Held& held, Reach reach, const std::function<
     return false;
   }
   return false;
+}
+
+bool Shadow::was_best_with_others_alike(Held& held) {
+  const auto is_alike = [&](const model::Pod& pod) {
+    return std::any_of(pod.labels->begin(), pod.labels->end(), [&](const model::Label& label) {
+      return std::find(held.pod->labels->begin(), held.pod->labels->end(), label) != held.pod->labels->end();
+    });
+  };
+  const auto off_ns = [&](const Change* change) { return std::abs(change->at_ns - held.at_ns); };
+  std::vector<const Change*> candidates, otherwise;
+  for (const Change& change : changes_)
+    if (change.pod != nullptr && change.nominated_to == k_no_symbol && off_ns(&change) <= k_window_ns &&
+        change.pod->uid != held.pod->uid && (change.pod->node_name == held.bound->node_name || is_alike(*change.pod)))
+      candidates.push_back(&change);
+  std::stable_sort(candidates.begin(), candidates.end(), [&](auto* a, auto* b) { return off_ns(a) < off_ns(b); });
+  if (candidates.size() > k_alike_max) candidates.resize(k_alike_max);
+  const auto is_undone = [&](const Change& change) {
+    return (change.at_ns >= held.at_ns) != (std::find(otherwise.begin(), otherwise.end(), &change) != otherwise.end());
+  };
+  // How far the node is from being the best.
+  const auto gap = [&] {
+    const Judgement judgement = judge_without(held, is_undone);
+    return judgement.fits ? judgement.best - judgement.score : std::numeric_limits<std::int64_t>::max();
+  };
+  for (std::int64_t least = gap(); least > 0;) {
+    const Change* nearer = nullptr;
+    for (const Change* candidate : candidates) {
+      if (!has_time(held)) return false;
+      if (std::find(otherwise.begin(), otherwise.end(), candidate) != otherwise.end()) continue;
+      otherwise.push_back(candidate);
+      if (const std::int64_t with_it = gap(); with_it < least) {
+        least = with_it;
+        nearer = candidate;
+      }
+      otherwise.pop_back();
+    }
+    if (nearer == nullptr) return false;
+    otherwise.push_back(nearer);
+  }
+  return true;
 }
 
 bool Shadow::had_nomination(const Held& held, Symbol node) const {

@@ -26,7 +26,8 @@ namespace berth::app {
 ///           that node, and, if need be, without those that went to others; with pods that left other nodes; with one
 ///           pod after the other on the nodes that are better, first on all of them at once, then on the best alone, up to
 ///           k_steps_max times, since the other scheduler knows of a binding before it is written, leaving out nodes
-///           to which others were nominated then; as the cluster was at k_moments_max moments around it; and all of that
+///           to which others were nominated then; with pods of the same labels, which count for spread and affinity,
+///           or without them; as the cluster was at k_moments_max moments around it; and all of that
 ///           without what is kept for nominated pods, of which nothing is known for that time. Where it is one of the
 ///           best then, the cause is a race. Else it may be the best of a sample, where the scheduler in charge takes
 ///           samples; or a policy here rejects it, which is said. What is left is unexplained.
@@ -43,7 +44,8 @@ class Shadow final : public cluster::ClusterSink {
   static constexpr std::int64_t k_settling_ns = 50'000'000;       // of each change that comes in
   static constexpr std::int64_t k_explaining_ns = 2'000'000'000;  // of one difference, and the judgement under way
   static constexpr std::int64_t k_explaining_ahead_ns = 10'000'000'000;
-  static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024, k_moments_max = 16, k_steps_max = 32;
+  static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024, k_moments_max = 16, k_steps_max = 32,
+                               k_alike_max = 24;
 
   Shadow(cluster::ClusterSink& sink, scheduler::Scheduler& scheduler, const config::Configuration& configuration,
          const Clock& clock);
@@ -111,6 +113,9 @@ class Shadow final : public cluster::ClusterSink {
   /// better nodes, or the best of them.
   enum class Reach : std::uint8_t { all_better, best };
   bool was_best_step_by_step(Held& held, Reach reach, const std::function<bool(const Change& change)>& undone);
+  /// Whether it was with or without some of the k_alike_max nearest pods that share a label with it, wherever they went,
+  /// or went to its node: one after the other, each time that which brings the node nearest to the best.
+  bool was_best_with_others_alike(Held& held);
   /// The moment nearest to the binding at which the node was one of the best: with the pods bound until then, or those
   /// that had not ended by then, or both.
   std::optional<std::int64_t> best_moment_ns(Held& held);
