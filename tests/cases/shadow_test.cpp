@@ -245,17 +245,17 @@ TEST_F(ShadowTest, ABetterNodeToWhichAnotherWasNominatedMakesItARace) {
 
 TEST_F(ShadowTest, PodsOfItsLabelsElsewhereInItsDomainMakeItARace) {
   shadow_->node_added(std::get<model::NodePtr>(
-      decoded(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"beside-a","labels":{"host":"a"}},)"
+      decoded(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"next-to-a","labels":{"host":"a"}},)"
               R"("status":{"allocatable":{"cpu":"1","memory":"8Gi","pods":"10"}}})")));
   binds("old", 1, "a");
-  binds("full", 1, "beside-a");
+  binds("full", 1, "next-to-a");
   clock().advance(10s);
   shadow_->finish(1'000'000'000);
   binds("p", 1, "a", {.app = "x", .near = "x"});  // b is empty
   clock().advance(100ms);
   binds("on-b", 0, "b", {.app = "x"});
   clock().advance(100ms);
-  binds("beside", 0, "beside-a",
+  binds("next-to", 0, "next-to-a",
         {.app = "x"});  // with it a has a pod that p wants near it; once b has one too, b is better
   const app::ShadowDifference difference = settled("p");
   EXPECT_EQ(difference.result, ShadowResult::race) << difference.why;

@@ -176,7 +176,8 @@ TEST_F(Explain, ThePageHasWhatCallsIntoThePluginsOfTheSchedulerTook) {
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   ASSERT_EQ(answer->status, 200) << answer->body;
   std::int64_t calls = 0;
-  for (const json::value& plugin : json::parse(answer->body).at("plugins").as_array())
+  const json::value data = json::parse(answer->body);
+  for (const json::value& plugin : data.at("plugins").as_array())
     if (text_at(plugin, "/name") == "NodeResourcesFit") calls = plugin.at("calls").as_int64();
   EXPECT_GT(calls, 0) << "the scheduler has decided, and not the page";
 }
