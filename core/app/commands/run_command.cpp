@@ -12,7 +12,6 @@
 #include <fstream>
 #include <iostream>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "app/cli/election_flags.hpp"
@@ -32,6 +31,7 @@
 #include "app/recording/description.hpp"
 #include "app/recording/recorder_directory.hpp"
 #include "app/simulate/fit_lines.hpp"
+#include "app/simulate/run_failure.hpp"
 #include "base/clock.hpp"
 #include "base/guarded.hpp"
 #include "base/product.hpp"
@@ -81,7 +81,10 @@ std::uint64_t random_seed(const Clock& clock) {
   return seed ^ static_cast<std::uint64_t>(clock.wall_ns()) ^ (static_cast<std::uint64_t>(::getpid()) << 32);
 }
 
-/// One `berth run`, step by step; each step says what is wrong and returns false.
+/// A sentence as the line of the log that ends a run.
+RunFailure line_of(const Error& error) { return {error.message + '\n'}; }
+
+/// One `berth run`, step by step; the first step that fails ends it.
 class LiveRun {
  public:
   explicit LiveRun(const RunOptions& options) : options_(options) {}
@@ -89,49 +92,51 @@ class LiveRun {
   int run() {
     start_log();
     if (!raise_descriptor_limit()) observe::warning("The limit of open files stays as it is");
-    const int status = run_steps();
-    // Whatever kept it from running is said in the log, in the log's format.
-    if (const std::string wrong = err_.str(); !wrong.empty()) observe::error("berth cannot run", {{"err", wrong}});
-    return status;
+    const RunStatus ran = run_steps();
+    if (ran.ok()) return 0;
+    // In the log's format.
+    observe::error("berth cannot run", {{"err", ran.error().lines}});
+    return 1;
   }
 
  private:
-  int run_steps() {
+  RunStatus run_steps() {
     explain_ends_for_want_of_resources();
     StopSignals signals;
-    if (!configure()) return 1;
-    if (!options_.write_config_to.empty()) return write_config() ? 0 : 1;
+    if (const RunStatus configured = configure(); !configured.ok()) return configured;
+    if (!options_.write_config_to.empty()) return write_config();
     if (options_.dry_run || options_.shadow) skip_leader_election();
-    if (!connect() || !prepare_serving()) return 1;
+    if (const RunStatus connected = connect(); !connected.ok()) return connected;
+    if (const RunStatus prepared = prepare_serving(); !prepared.ok()) return prepared;
     // From here on nothing else is read but what is read again. Before the first thread: each has what its maker has.
-    if (!confine()) return 1;
+    if (const RunStatus confined = confine(); !confined.ok()) return confined;
     // The lease lives alone: whatever hangs elsewhere, it is renewed, or the process ends.
     net::IoThreads io(k_io_threads), lease_io(1);
-    if (!make_host(io)) return 1;
-    const int status = follow_and_schedule(io, lease_io, signals);
+    if (const RunStatus made = make_host(io); !made.ok()) return made;
+    RunStatus followed = follow_and_schedule(io, lease_io, signals);
     // What uses the I/O threads goes before them.
     server_.reset();
     elector_.reset();
     host_.reset();
-    return status;
+    return followed;
   }
-  int follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, StopSignals& signals);
+  RunStatus follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, StopSignals& signals);
   void compare_with_server(net::IoThreads& io, Milestones& milestones,
                            const std::function<void(const std::string&)>& write);
   void stop_in_time(int signal, const std::shared_ptr<Milestones>& milestones);
   cluster::kube::LeaderElectorOptions lease_options() const;
   void start_log();
-  bool configure();
+  RunStatus configure();
   void log_plugins() const;
   void log_absent_plugins() const;
-  bool write_config();
+  RunStatus write_config();
   void skip_leader_election();
-  bool connect();
-  bool prepare_serving();
-  bool confine();
-  bool make_host(net::IoThreads& io);
+  RunStatus connect();
+  RunStatus prepare_serving();
+  RunStatus confine();
+  RunStatus make_host(net::IoThreads& io);
   bool serves() const { return options_.secure_port != 0 || flags_.health; }
-  bool serve(net::IoThreads& io, const std::shared_ptr<Milestones>& milestones);
+  RunStatus serve(net::IoThreads& io, const std::shared_ptr<Milestones>& milestones);
   Status lease_is_fresh() const;
   bool wait_for_cluster(const std::shared_ptr<Milestones>& milestones);
   bool elect(net::IoThreads& lease_io, const std::shared_ptr<Milestones>& milestones);
@@ -139,11 +144,9 @@ class LiveRun {
   std::string inventory() const;
   void follow_the_other(const std::shared_ptr<Milestones>& milestones);
   void finish();
-  void add_error(const std::string& text) { err_ << text << '\n'; }
   config::Configuration without_secrets() const { return app::without_secrets(configuration_); }
 
   const RunOptions& options_;
-  std::ostringstream err_;  // what is wrong, a line each
   SymbolTable symbols_;
   SystemClock clock_;
   BootClock lease_clock_;
@@ -191,7 +194,7 @@ void LiveRun::stop_in_time(int signal, const std::shared_ptr<Milestones>& milest
   end_now(0);
 }
 
-int LiveRun::follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, StopSignals& signals) {
+RunStatus LiveRun::follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, StopSignals& signals) {
   const auto milestones = std::make_shared<Milestones>();
   // The thread of signals may call while this function ends.
   struct Access {
@@ -213,8 +216,8 @@ int LiveRun::follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, S
         compare_with_server(io, *milestones, write);
         dump(access->host->views(), write);
       });
-  const bool is_served = serve(io, milestones);
-  if (is_served) {
+  RunStatus served = serve(io, milestones);
+  if (served.ok()) {
     // A standby keeps a warm cache, unless delayCacheUntilActive is set.
     const bool elects_first = configuration_.leader_election.leader_elect && configuration_.delay_cache_until_active;
     const bool may_schedule = elects_first
@@ -228,7 +231,7 @@ int LiveRun::follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, S
   }
   const WriteLock lock(access->mutex);
   access->host = nullptr;
-  return is_served ? 0 : 1;
+  return served;
 }
 
 void LiveRun::start_log() {
@@ -241,7 +244,7 @@ void LiveRun::start_log() {
     observe::warning("A flag has no effect", {{"flag", flag.name}, {"value", flag.value}, {"reason", flag.why}});
 }
 
-bool LiveRun::configure() {
+RunStatus LiveRun::configure() {
   text::Diagnostics diagnostics, flag_errors, value_errors, warnings;
   flags_ = read_flags(options_, value_errors);
   raw_ = read_configuration(options_, clock_, diagnostics, flag_errors, warnings);
@@ -260,17 +263,18 @@ bool LiveRun::configure() {
     observe::warning("Plugins were loaded with a warning", {{"warning", warning}});
   log_plugins();
   log_absent_plugins();
-  if (!plugins_.ok()) err_ << plugins_.report.render();
+  RunFailure failure;
+  if (!plugins_.ok()) failure.lines = plugins_.report.render();
   flag_errors.add(apply_flags(options_, configuration_));
   flag_errors.add(value_errors);
   // A flag may mend what the file has wrong.
   config::check_leader_election(raw_, configuration_.leader_election, given_election_flags(options_.leader_election),
                                 diagnostics);
-  err_ << diagnostics.render();
+  failure.lines += diagnostics.render();
   configuration_.features = flags_.gates.features();
   for (const text::Diagnostic& warning : flags_.warnings.all())
     observe::warning("A flag may be a mistake", {{"warning", warning.message}});
-  for (const text::Diagnostic& error : flag_errors.all()) add_error(error.message);
+  for (const text::Diagnostic& error : flag_errors.all()) failure.lines += error.message + '\n';
   const config::LeaderElection& election = configuration_.leader_election;
   const bool is_default = std::any_of(configuration_.profiles.begin(), configuration_.profiles.end(),
                                       [](const config::Profile& p) { return p.scheduler_name == "default-scheduler"; });
@@ -280,9 +284,10 @@ bool LiveRun::configure() {
         "No profile is default-scheduler's, but the lease is that of kube-scheduler: only one of the two will run; "
         "leaderElection.resourceName names another lease");
   const bool good = plugins_.ok() && diagnostics.empty() && flag_errors.empty();
-  if (const observe::V v(2); good && v)
+  if (!good) return failure;
+  if (const observe::V v(2); v)
     v.info("Using component config", {{"config", config::completed_yaml(raw_, without_secrets())}});
-  return good;
+  return Unit{};
 }
 
 /// The names of all plugins in a few lines; notes about single files are logged from verbosity 2 on.
@@ -312,12 +317,11 @@ void LiveRun::log_absent_plugins() const {
   }
 }
 
-bool LiveRun::write_config() {
+RunStatus LiveRun::write_config() {
   std::ofstream file(options_.write_config_to, std::ios::binary);
   file << config::completed_yaml(raw_, configuration_);
-  if (file.flush()) return true;
-  add_error(fmt::format("cannot write {}", options_.write_config_to));
-  return false;
+  if (file.flush()) return Unit{};
+  return line_of({fmt::format("cannot write {}", options_.write_config_to)});
 }
 
 /// A Lease is written too, and a holder that binds nothing keeps all other replicas from binding.
@@ -326,32 +330,27 @@ void LiveRun::skip_leader_election() {
   observe::info("No lease is taken: decisions are made at once, also while another replica leads");
 }
 
-bool LiveRun::connect() {
+RunStatus LiveRun::connect() {
   auto endpoint = app::connect(configuration_.client_connection.kubeconfig, options_.master, clock_);
-  if (!endpoint.ok()) {
-    err_ << endpoint.error().message << '\n';
-    return false;
-  }
+  if (!endpoint.ok()) return line_of(endpoint.error());
   endpoint_ = std::move(*endpoint);
   const net::Url& server = endpoint_->server();
   observe::info("Starting berth", {{"version", product_version()},
                                    {"apiServer", server.scheme + "://" + server.authority() + server.path}});
-  return true;
+  return Unit{};
 }
 
-bool LiveRun::prepare_serving() {
-  if (!serves()) return true;
+RunStatus LiveRun::prepare_serving() {
+  if (!serves()) return Unit{};
   const bool in_cluster = configuration_.client_connection.kubeconfig.empty() && options_.master.empty();
   Result<ServingBasis> basis =
       ServingBasis::make(options_, flags_, in_cluster ? endpoint_ : connect_around_us(clock_), clock_);
-  if (basis.ok())
-    basis_ = std::move(*basis);
-  else
-    add_error(basis.error().message);
-  return basis.ok();
+  if (!basis.ok()) return line_of(basis.error());
+  basis_ = std::move(*basis);
+  return Unit{};
 }
 
-bool LiveRun::confine() {
+RunStatus LiveRun::confine() {
   if (!options_.shadow) recorder_directory_ = recorder_directory(options_.recorder.directory);
   const Status confined = confine_run({options_,
                                        flags_,
@@ -359,11 +358,11 @@ bool LiveRun::confine() {
                                        plugins_,
                                        {endpoint_, basis_.token_reviews, basis_.access_reviews},
                                        recorder_directory_});
-  if (!confined.ok()) add_error(confined.error().message);
-  return confined.ok();
+  if (!confined.ok()) return line_of(confined.error());
+  return Unit{};
 }
 
-bool LiveRun::make_host(net::IoThreads& io) {
+RunStatus LiveRun::make_host(net::IoThreads& io) {
   LiveHostOptions host;
   host.host_name = host_name_;
   host.user_agent = user_agent();
@@ -390,12 +389,9 @@ bool LiveRun::make_host(net::IoThreads& io) {
   if (!configuration_.leader_election.leader_elect) reign_->begin_without_lease();
   host.reign = reign_;
   auto made = LiveHost::make(symbols_, configuration_, plugins_, endpoint_, io, clock_, host);
-  if (!made.ok()) {
-    err_ << made.error().render();
-    return false;
-  }
+  if (!made.ok()) return RunFailure{made.error().render()};
   host_ = std::move(*made);
-  return true;
+  return Unit{};
 }
 
 Status LiveRun::lease_is_fresh() const {
@@ -408,8 +404,8 @@ Status LiveRun::lease_is_fresh() const {
       fmt::format("failed election to renew leadership on lease {}", configuration_.leader_election.resource_name)};
 }
 
-bool LiveRun::serve(net::IoThreads& io, const std::shared_ptr<Milestones>& milestones) {
-  if (!serves()) return true;
+RunStatus LiveRun::serve(net::IoThreads& io, const std::shared_ptr<Milestones>& milestones) {
+  if (!serves()) return Unit{};
   text::Diagnostics diagnostics;
   const auto documents =
       text::parse_yaml(config::completed_yaml(raw_, without_secrets()), "configuration", diagnostics);
@@ -432,12 +428,9 @@ bool LiveRun::serve(net::IoThreads& io, const std::shared_ptr<Milestones>& miles
   pages.lease_is_fresh = [this] { return lease_is_fresh(); };
   pages.is_stopping = [milestones] { return milestones->is_stopping(); };
   auto server = LiveServer::make(options_, flags_, std::move(pages), io, std::move(basis_), requests_);
-  if (!server.ok()) {
-    add_error(server.error().message);
-    return false;
-  }
+  if (!server.ok()) return line_of(server.error());
   server_ = std::move(*server);
-  return true;
+  return Unit{};
 }
 
 cluster::kube::LeaderElectorOptions LiveRun::lease_options() const {

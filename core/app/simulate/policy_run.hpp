@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/plugins/plugin_library.hpp"
+#include "app/simulate/run_failure.hpp"
 #include "app/simulate/simulation.hpp"
 #include "app/simulate/single_pass.hpp"
 #include "app/simulate/what_if.hpp"
@@ -27,17 +28,6 @@
 #include "report/what_if/fit_report.hpp"
 
 namespace berth::app {
-
-/// Why a run cannot go on: whole lines, as they are shown.
-struct RunFailure {
-  std::string lines;
-};
-inline const std::string& summary(const RunFailure& failure) noexcept { return failure.lines; }
-
-using RunStatus = Result<Unit, RunFailure>;
-
-/// One line of this program. Requires: `text` is fit for a terminal.
-inline RunFailure failed(const std::string& text) { return {"berth: " + text + '\n'}; }
 
 /// One configuration at work on a cluster, of manifests or live: what `berth simulate`, `explain` and `ui` show of it.
 ///

@@ -1,11 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/simulate/single_pass.hpp"
 
+#include <unordered_map>
+#include <utility>
+
 #include "app/simulate/claim_report.hpp"
 #include "app/simulate/pre_bind_pass.hpp"
+#include "base/clock.hpp"
+#include "binding/executor.hpp"
+#include "binding/timers.hpp"
+#include "cluster/cluster_writer.hpp"
 #include "observe/log.hpp"
 
 namespace berth::app {
+namespace {
+
+/// A cluster's writer that can be told to carry out no writes of objects for a while: they are answered as if they had been.
+///
+/// Place:   behind a pass, which tries pods without giving up anything for those that do not fit. Threads: one.
+class ObjectWriteGate final : public cluster::ClusterWriter {
+ public:
+  explicit ObjectWriteGate(cluster::ClusterWriter& writer) : writer_(writer) {}
+
+  /// Runs `body`; what it writes to objects does not happen.
+  template <typename Body>
+  auto closed(Body&& body) {
+    struct Reopen {
+      bool& is_closed;
+      ~Reopen() { is_closed = false; }
+    } reopen{is_closed_};
+    is_closed_ = true;
+    return body();
+  }
+
+  void bind(const cluster::PodRef& pod, std::string_view node_name, Done done) override {
+    writer_.bind(pod, node_name, std::move(done));
+  }
+  void patch_pod_status(const cluster::PodRef& pod, const cluster::PodStatusPatch& patch, Done done) override {
+    writer_.patch_pod_status(pod, patch, std::move(done));
+  }
+  void patch_pod_metadata(const cluster::PodRef& pod, const cluster::PodMetadataPatch& patch, Done done) override {
+    writer_.patch_pod_metadata(pod, patch, std::move(done));
+  }
+  void evict(const cluster::PodRef& pod, Done done) override { writer_.evict(pod, std::move(done)); }
+  void patch_object(const cluster::ObjectRef& object, std::string_view merge_patch_json, Done done) override {
+    if (is_closed_) return done(Unit{});
+    writer_.patch_object(object, merge_patch_json, std::move(done));
+  }
+  void write_object(const cluster::ObjectWrite& write, ObjectDone done) override {
+    if (is_closed_) return done(write.body);
+    writer_.write_object(write, std::move(done));
+  }
+  void record_event(const cluster::EventRecord& event, Done done) override {
+    writer_.record_event(event, std::move(done));
+  }
+
+ private:
+  cluster::ClusterWriter& writer_;
+  bool is_closed_ = false;
+};
+
+}  // namespace
+
+/// What is there before the scheduler.
+struct SinglePass::World {
+  World(SymbolTable& symbols, std::int64_t wall_ns)
+      : clock(wall_ns), timers(clock), cluster(symbols, clock, {.claim_controller = true}), gate(cluster) {}
+
+  ManualClock clock;
+  binding::Timers timers;
+  binding::InlineExecutor executor;
+  cluster::EmbeddedCluster cluster;                             // objects and what plugins write to them
+  ObjectWriteGate gate;                                         // between plugins and cluster
+  std::unordered_map<std::string, model::PodPtr> pending_pods;  // by namespace/name
+  queue::FixedNominations nominated;
+};
 
 /// What is written to objects reaches the plugins; pods and nodes are the pass's own affair.
 class SinglePass::Feed final : public cluster::ClusterSink {
@@ -25,9 +94,6 @@ class SinglePass::Feed final : public cluster::ClusterSink {
  private:
   ingest::ObjectFeed& objects_;
 };
-
-SinglePass::World::World(SymbolTable& symbols, std::int64_t wall_ns)
-    : clock(wall_ns), timers(clock), cluster(symbols, clock, {.claim_controller = true}), gate(cluster) {}
 
 Result<std::unique_ptr<SinglePass>, text::Diagnostics> SinglePass::make(SymbolTable& symbols,
                                                                         const config::Configuration& configuration,
@@ -68,6 +134,8 @@ SinglePass::SinglePass(SymbolTable& symbols, std::unique_ptr<World> world,
       feed_(std::make_unique<Feed>(intake_.objects)) {}
 
 SinglePass::~SinglePass() { world_->cluster.stop(); }
+
+cluster::EmbeddedCluster& SinglePass::cluster() noexcept { return world_->cluster; }
 
 void SinglePass::load(const cluster::Manifests& manifests) {
   for (const decode::Decoded& object : manifests.objects)

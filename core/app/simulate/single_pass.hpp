@@ -3,14 +3,9 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "app/plugins/plugin_library.hpp"
-#include "app/simulate/object_write_gate.hpp"
-#include "base/clock.hpp"
-#include "binding/executor.hpp"
-#include "binding/timers.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
 #include "cluster/embedded/manifest_reader.hpp"
 #include "extender/configured_extenders.hpp"
@@ -51,21 +46,10 @@ class SinglePass {
   std::vector<report::Decision> run(const Options& options);
 
   scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
-  cluster::EmbeddedCluster& cluster() noexcept { return world_->cluster; }
+  cluster::EmbeddedCluster& cluster() noexcept;
 
  private:
-  /// What is there before the scheduler.
-  struct World {
-    World(SymbolTable& symbols, std::int64_t wall_ns);
-
-    ManualClock clock;
-    binding::Timers timers;
-    binding::InlineExecutor executor;
-    cluster::EmbeddedCluster cluster;                             // objects and what plugins write to them
-    ObjectWriteGate gate;                                         // between plugins and cluster
-    std::unordered_map<std::string, model::PodPtr> pending_pods;  // by namespace/name
-    queue::FixedNominations nominated;
-  };
+  struct World;
   class Feed;
   SinglePass(SymbolTable& symbols, std::unique_ptr<World> world,
              std::unique_ptr<extender::ConfiguredExtenders> extenders, std::unique_ptr<scheduler::Scheduler> scheduler);
