@@ -82,6 +82,7 @@ Ground::Ground(SchedulerParts given)
                       return is_scheduler_name(configuration, name);
                     }),
       evictions(parts.lookup),
+      handling_times(metrics),
       preemption(objects, declares(parts.configuration, parts.plugins, preemption::k_service),
                  budget_reader(parts.symbols), candidate_review(parts.extenders)) {
   if (parts.recorder == nullptr) return;

@@ -24,6 +24,7 @@
 #include "framework/points/bind.hpp"
 #include "framework/services/object_store.hpp"
 #include "ingest/ingest.hpp"
+#include "metrics/event_handling_metrics.hpp"
 #include "metrics/hint_metrics.hpp"
 #include "metrics/scheduler_metrics.hpp"
 #include "observe/call_counters.hpp"
@@ -117,6 +118,7 @@ struct Ground {
   GroupMembers group_members;
   binding::EvictionsUnderWay evictions;
   metrics::HintMetrics hints;
+  metrics::HandlingTimes handling_times;
   preemption::Preemption preemption;
 };
 

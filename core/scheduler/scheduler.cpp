@@ -72,11 +72,20 @@ binding::ExtenderBindings extender_bindings(const SchedulerParts& parts, cluster
 
 }  // namespace
 
-Result<std::unique_ptr<Scheduler>, text::Diagnostics> Scheduler::make(SchedulerParts parts) {
+template <typename Made>
+Result<std::unique_ptr<Made>, text::Diagnostics> Scheduler::make_as(SchedulerParts parts) {
   auto ground = std::make_unique<Ground>(std::move(parts));
   auto framework = make_framework(*ground);
   if (!framework.ok()) return framework.error();
-  return std::unique_ptr<Scheduler>(new Scheduler(std::move(ground), std::move(*framework)));
+  return std::unique_ptr<Made>(new Made(std::move(ground), std::move(*framework)));
+}
+
+Result<std::unique_ptr<Scheduler>, text::Diagnostics> Scheduler::make(SchedulerParts parts) {
+  return make_as<Scheduler>(std::move(parts));
+}
+
+Result<std::unique_ptr<ManualScheduler>, text::Diagnostics> ManualScheduler::make(SchedulerParts parts) {
+  return make_as<ManualScheduler>(std::move(parts));
 }
 
 Scheduler::Scheduler(std::unique_ptr<Ground> ground, std::unique_ptr<framework::Framework> framework)
@@ -124,6 +133,7 @@ void Scheduler::end_bindings(std::chrono::milliseconds limit) {
 }
 
 void Scheduler::stop_deciding() {
+  if (parts_.extenders != nullptr) parts_.extenders->cancel();
   queue_.close();
   gives_plans_up_ = true;
   binder_.stop_waiting();
@@ -141,7 +151,9 @@ ingest::IngestParts Scheduler::intake() {
             // A pod whose group cannot be told counts for none; the queue says so and holds it back.
             Result<std::string> name = framework_->group_of(pod);
             return name.ok() ? std::move(*name) : std::string();
-          }};
+          },
+          {},
+          [this](const model::ClusterEvent& event, double seconds) { ground_->handling_times.record(event, seconds); }};
 }
 
 SchedulerViews Scheduler::views() const noexcept {
@@ -157,11 +169,19 @@ SchedulerViews Scheduler::views() const noexcept {
           ground_->recorded,
           ground_->hints,
           ground_->metrics,
-          ground_->counters};
+          ground_->counters,
+          parts_.extenders};
 }
 
-DecisionParts Scheduler::decision_parts() noexcept {
-  return {*framework_, queue_, cycle_, ground_->cache, ground_->snapshot, ground_->bind_lookups, undeclared_inputs_};
+DecisionParts ManualScheduler::decision_parts() noexcept {
+  return {*framework_,
+          queue_,
+          cycle_,
+          ground_->cache,
+          ground_->snapshot,
+          ground_->bind_lookups,
+          undeclared_inputs_,
+          ground_->recording.get()};
 }
 
 queue::Nominations& Scheduler::nominations() noexcept {

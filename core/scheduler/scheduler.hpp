@@ -38,10 +38,10 @@ struct SchedulerViews {
   const metrics::HintMetrics& hints;
   const observe::MetricRegistry& registry;
   const observe::CallCounters& counters;
+  const extender::Extenders* extenders;  // null: none are configured
 };
 
-/// What a decision is made with: for a caller that decides by itself, on one thread, while the scheduler decides nothing.
-/// All of it lives as long as the scheduler.
+/// What a decision is made with. All of it lives as long as the scheduler.
 struct DecisionParts {
   framework::Framework& framework;
   queue::SchedulingQueue& queue;
@@ -51,6 +51,7 @@ struct DecisionParts {
   const framework::BindLookups& bind_lookups;  // what bind plugins may ask about the cluster
   /// Kept answers that a fresh look did not confirm; the first of them, if there are many.
   const std::vector<cycle::UndeclaredInput>& undeclared_inputs;
+  DecisionRecording* recording;  // null: nothing is recorded
 };
 
 /// The whole host but the cluster: everything between "something changed" and "please write this".
@@ -95,7 +96,7 @@ class Scheduler {
     failures_.stop_reporting();
   }
   /// No decision begins any more but about pods that are ready; schedule_next() ends then. A plan for a group is given
-  /// up. Threads: any.
+  /// up, and so is what extenders are asked. Threads: any.
   void stop_deciding();
   /// Asks plugins to end the bindings under way and waits for them, at most that long. True when none is left.
   bool drain(std::chrono::milliseconds limit) { return binder_.drain(limit); }
@@ -103,16 +104,18 @@ class Scheduler {
   void end_bindings(std::chrono::milliseconds limit);
   /// Retries what plugins and evictions asked for. Threads: any.
   void apply_activations() { ground_->queue.apply(); }
+  /// Records the whole cluster; `others`: as DecisionRecording. Requires: SchedulerParts::recorder. Threads: any.
+  void record_state(recording::WholeCluster others) const { ground_->recording->add_state(std::move(others)); }
 
   /// Where changes of the cluster go: for Ingest, or for a caller that takes its place.
   ingest::IngestParts intake();
   SchedulerViews views() const noexcept;
-  DecisionParts decision_parts() noexcept UNCHECKED_LOCKS;
-  /// Null: nothing is recorded.
-  DecisionRecording* recording() const noexcept { return ground_->recording.get(); }
 
  private:
+  friend class ManualScheduler;
   Scheduler(std::unique_ptr<Ground> ground, std::unique_ptr<framework::Framework> framework);
+  template <typename Made>
+  static Result<std::unique_ptr<Made>, text::Diagnostics> make_as(SchedulerParts parts);
   queue::Nominations& nominations() noexcept;
   std::function<void(cache::Assumption)> keep_bound();
   using Barrier = std::shared_ptr<binding::GroupBarrier>;
@@ -154,6 +157,18 @@ class Scheduler {
       GUARDED_BY(deciding_);  // by group; the binding cycles keep them alive
   std::atomic<bool> gives_plans_up_{false};
   const Late<PluginQueue::Target>::Presence queue_is_there_;  // for plugins
+};
+
+/// A scheduler whose owner decides: step by step, with the parts of a decision, or not at all. For simulations, replays
+/// and checks. Threads: one, which uses the parts only between two decisions of the scheduler's own.
+class ManualScheduler final : public Scheduler {
+ public:
+  /// As Scheduler::make().
+  static Result<std::unique_ptr<ManualScheduler>, text::Diagnostics> make(SchedulerParts parts);
+  DecisionParts decision_parts() noexcept UNCHECKED_LOCKS;
+
+ private:
+  using Scheduler::Scheduler;
 };
 
 }  // namespace berth::scheduler

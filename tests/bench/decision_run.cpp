@@ -58,7 +58,7 @@ constexpr std::string_view k_gangs =
   "queueSort":{"enabled":[{"name":"Coscheduling"}],"disabled":[{"name":"*"}]}}}]})";
 
 /// Where the members went, as many as the queue gave.
-void decide_gang(scheduler::Scheduler& scheduler, queue::Ticket first, std::vector<Symbol>& chosen) {
+void decide_gang(scheduler::ManualScheduler& scheduler, queue::Ticket first, std::vector<Symbol>& chosen) {
   const scheduler::DecisionParts host = scheduler.decision_parts();
   const framework::Quorum quorum = framework::ask_quorum(*host.framework.profiles().front()->groups, *first.pod());
   std::vector<queue::Ticket> tickets = host.queue.pop_group(std::move(first));
@@ -125,7 +125,7 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
     recording::Attempt attempt;
     attempt.rotation = host.cycle.rotation();
     cycle::Outcome outcome = host.cycle.run(ticket->pod(), ticket->pod_class());
-    if (recorder != nullptr) pass->scheduler().recording()->attempt(*ticket, outcome, attempt, host.framework);
+    if (recorder != nullptr) host.recording->attempt(*ticket, outcome, attempt, host.framework);
     Symbol node = k_no_symbol;
     if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
       node = placement->assumption.node_name();

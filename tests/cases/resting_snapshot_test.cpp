@@ -49,14 +49,14 @@ class RestingSnapshot : public testing::Test {
 };
 
 TEST_F(RestingSnapshot, IsBroughtUpToDateByWhoRemovesPods) {
-  scheduler::Scheduler& scheduler = simulation_->scheduler();
+  scheduler::ManualScheduler& scheduler = simulation_->scheduler();
   scheduler.inspect([](const cache::Snapshot& snapshot) { EXPECT_EQ(pods_in(snapshot), k_pods); });
   remove_all_pods();
   EXPECT_LT(pods_in(scheduler.decision_parts().snapshot), k_pods) << "a snapshot at rest does not keep what is gone";
 }
 
 TEST_F(RestingSnapshot, StaysAsItIsWhileItIsReadAlthoughTheLoopHasNothingToDo) {
-  scheduler::Scheduler& scheduler = simulation_->scheduler();
+  scheduler::ManualScheduler& scheduler = simulation_->scheduler();
   scheduler.stop_deciding();  // the loop's turns end at once
   scheduler.inspect([&](const cache::Snapshot& snapshot) {
     std::thread([&] { EXPECT_FALSE(scheduler.schedule_next({})); }).join();

@@ -46,7 +46,7 @@ TEST(ExtenderTransport, APasswordInTheUrlIsNotShown) {
   Attempt refused(filter_at(with_user(closed)));
   EXPECT_EQ(refused.message().find("Post \"http://me:***@127.0.0.1:"), 0U) << refused.message();
   EXPECT_EQ(refused.message().find("secret"), std::string::npos) << refused.message();
-  const extender::Extenders& extenders = *answered.world.simulation->extenders();
+  const extender::Extenders& extenders = *answered.world.simulation->scheduler().views().extenders;
   EXPECT_EQ(extenders.all()[0]->name(), "http://me:***@127.0.0.1:" + std::to_string(failing.port()) + "/");
   for (const char* unusable : {"http://me:secret@h:99999", "http://me:secret@h/?x"}) {
     ExtenderWorld world("[{urlPrefix: \"" + std::string(unusable) + "\"}]");
@@ -350,10 +350,9 @@ TEST(ExtenderWait, CancelEndsItAtOnceAndFailsTheAttemptWhateverMayBeIgnored) {
   ExtenderWorld world(filter_at(extender.url(), "httpTimeout: 60s, ignorable: true"));
   world.node("a");
   world.pod("p");
-  extender::Extenders& extenders = *world.simulation->extenders();
   std::thread stopper([&] {
     EXPECT_TRUE(extender.await_questions(1));
-    extenders.cancel();
+    world.simulation->scheduler().stop_deciding();
   });
   const auto began = std::chrono::steady_clock::now();
   world.run();
@@ -368,10 +367,9 @@ TEST(ExtenderWait, CancelFailsAPodWhoseNodesWaitForPoints) {
   ExtenderWorld world(one_extender(extender, "prioritizeVerb: rank, weight: 1, httpTimeout: 60s"));
   for (const char* name : {"a", "b"}) world.node(name);
   world.pod("p");
-  extender::Extenders& extenders = *world.simulation->extenders();
   std::thread stopper([&] {
     EXPECT_TRUE(extender.await_questions(1));
-    extenders.cancel();
+    world.simulation->scheduler().stop_deciding();
   });
   world.run();
   stopper.join();

@@ -216,12 +216,12 @@ void LiveHost::Base::start_recorder() {
   };
   parts.add_state = [this] {
     whole.with([this](const Whole& now) {
-      if (now.scheduler.recording() == nullptr || !follows) return;
+      if (!follows) return;
       recording::WholeCluster others;
       others.objects = now.reader.objects();
       for (model::PodPtr& pod : now.reader.pods())
         if (pod->node_name == k_no_symbol) others.waiting.push_back(std::move(pod));
-      now.scheduler.recording()->add_state(std::move(others));
+      now.scheduler.record_state(std::move(others));
     });
   };
   parts.plugin_times = [this] {
@@ -279,7 +279,6 @@ LiveHost::LiveHost(const config::Configuration& configuration, std::shared_ptr<n
     : base_(std::move(base)),
       extenders_(std::move(extenders)),
       scheduler_(std::move(scheduler)),
-      handling_times_(scheduler_->decision_parts().framework.host().metrics),
       ingest_(intake()),
       shadow_(base_->options.shadow ? std::make_unique<Shadow>(ingest_, *scheduler_, configuration, base_->clock)
                                     : nullptr),
@@ -303,9 +302,6 @@ ingest::IngestParts LiveHost::intake() {
   ingest::IngestParts parts = scheduler_->intake();
   parts.on_synced = [this] {
     if (on_synced_) on_synced_();
-  };
-  parts.on_handled = [this](const model::ClusterEvent& event, double seconds) {
-    handling_times_.record(event, seconds);
   };
   return parts;
 }
@@ -350,7 +346,7 @@ LiveViews LiveHost::views() {
           reader_,
           *base_->gate,
           parts.debug_pages,
-          extenders_ ? &extenders_->all() : nullptr,
+          parts.extenders,
           parts.recorded,
           parts.hints,
           parts.registry,
@@ -462,7 +458,6 @@ ShadowReport LiveHost::end_shadow(std::chrono::milliseconds limit) {
 
 void LiveHost::stop_scheduling() {
   stopping_ = true;
-  if (extenders_) extenders_->all().cancel();
   scheduler_->stop_deciding();
   if (base_->explained) base_->explained->stop();
 }

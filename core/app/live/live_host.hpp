@@ -26,7 +26,6 @@
 #include "framework/open_calls.hpp"
 #include "framework/slow_calls.hpp"
 #include "ingest/ingest.hpp"
-#include "metrics/event_handling_metrics.hpp"
 #include "scheduler/recorded_cluster.hpp"
 #include "scheduler/scheduler.hpp"
 #include "text/diagnostics.hpp"
@@ -144,7 +143,6 @@ class LiveHost {
   const std::unique_ptr<Base> base_;
   const std::unique_ptr<extender::ConfiguredExtenders> extenders_;  // null: none are configured
   const std::unique_ptr<scheduler::Scheduler> scheduler_;
-  metrics::HandlingTimes handling_times_;
   std::function<void()> on_synced_;
   ingest::Ingest ingest_;
   const std::unique_ptr<Shadow> shadow_;                          // null: decides for itself

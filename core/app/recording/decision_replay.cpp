@@ -54,7 +54,7 @@ class DecisionReplay::World {
     scheduler::SchedulerParts parts{symbols,        configuration, plugins.sources(), past->writer,    lookup,
                                     past->executor, past->timers,  past->clock,       &past->nominated};
     parts.opens_gates = true;
-    auto scheduler = scheduler::Scheduler::make(std::move(parts));
+    auto scheduler = scheduler::ManualScheduler::make(std::move(parts));
     if (!scheduler.ok()) return Error{in_one_line(scheduler.error())};
     return std::unique_ptr<World>(new World(symbols, std::move(past), std::move(*scheduler), same));
   }
@@ -156,7 +156,8 @@ class DecisionReplay::World {
     std::unordered_map<model::Uid, model::PodPtr> waiting;
     queue::FixedNominations nominated;
   };
-  World(SymbolTable& symbols, std::unique_ptr<Past> past, std::unique_ptr<scheduler::Scheduler> scheduler, Same same)
+  World(SymbolTable& symbols, std::unique_ptr<Past> past, std::unique_ptr<scheduler::ManualScheduler> scheduler,
+        Same same)
       : symbols_(symbols),
         past_(std::move(past)),
         scheduler_(std::move(scheduler)),
@@ -247,7 +248,7 @@ class DecisionReplay::World {
 
   SymbolTable& symbols_;
   const std::unique_ptr<Past> past_;
-  const std::unique_ptr<scheduler::Scheduler> scheduler_;
+  const std::unique_ptr<scheduler::ManualScheduler> scheduler_;
   const ingest::IngestParts intake_;
   const Same same_;
   std::unordered_map<model::Uid, cycle::Placement> placements_;  // that came out as recorded, and are not bound yet

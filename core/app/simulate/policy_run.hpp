@@ -114,7 +114,7 @@ class PolicyRun {
   /// The pod as it is at the end; null: it is gone.
   model::PodPtr pod_now(const std::string& ns, const std::string& name) const;
   scheduler::DecisionParts deciding() { return scheduler().decision_parts(); }
-  scheduler::Scheduler& scheduler() { return pass_ ? pass_->scheduler() : simulation_->scheduler(); }
+  scheduler::ManualScheduler& scheduler() { return pass_ ? pass_->scheduler() : simulation_->scheduler(); }
 
   const Options options_;
   std::ostream& err_;

@@ -39,7 +39,7 @@ Result<std::unique_ptr<Simulation>, text::Diagnostics> Simulation::make(SymbolTa
   parts.extender_binding = scheduler::ExtenderBinding::recorded;
   parts.recorder = options.recorder;
   parts.traps_unasked_fields = configuration.plugins.verdict_reuse == config::VerdictReuse::verify;
-  auto scheduler = scheduler::Scheduler::make(std::move(parts));
+  auto scheduler = scheduler::ManualScheduler::make(std::move(parts));
   if (extenders.ok() && scheduler.ok())
     return std::unique_ptr<Simulation>(
         new Simulation(symbols, std::move(options), std::move(world), std::move(*extenders), std::move(*scheduler)));
@@ -51,7 +51,7 @@ Result<std::unique_ptr<Simulation>, text::Diagnostics> Simulation::make(SymbolTa
 
 Simulation::Simulation(SymbolTable& symbols, Options options, std::unique_ptr<World> world,
                        std::unique_ptr<extender::ConfiguredExtenders> extenders,
-                       std::unique_ptr<scheduler::Scheduler> scheduler)
+                       std::unique_ptr<scheduler::ManualScheduler> scheduler)
     : symbols_(symbols),
       options_(std::move(options)),
       world_(std::move(world)),

@@ -60,9 +60,7 @@ class Simulation {
   void take_in();
 
   cluster::EmbeddedCluster& cluster() noexcept { return world_->cluster; }
-  scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
-  /// Null: none are configured.
-  extender::Extenders* extenders() noexcept { return extenders_ ? &extenders_->all() : nullptr; }
+  scheduler::ManualScheduler& scheduler() noexcept { return *scheduler_; }
   const SymbolTable& symbols() const noexcept { return symbols_; }
   ManualClock& clock() noexcept { return world_->clock; }
 
@@ -77,7 +75,8 @@ class Simulation {
     cluster::EmbeddedCluster cluster;
   };
   Simulation(SymbolTable& symbols, Options options, std::unique_ptr<World> world,
-             std::unique_ptr<extender::ConfiguredExtenders> extenders, std::unique_ptr<scheduler::Scheduler> scheduler);
+             std::unique_ptr<extender::ConfiguredExtenders> extenders,
+             std::unique_ptr<scheduler::ManualScheduler> scheduler);
   void move_clock_to(std::int64_t monotonic_ns);
   bool is_too_late() const { return options_.is_too_late && options_.is_too_late(); }
   bool decide_one(const Watcher& watcher);
@@ -90,7 +89,7 @@ class Simulation {
   const Options options_;
   const std::unique_ptr<World> world_;
   const std::unique_ptr<extender::ConfiguredExtenders> extenders_;
-  const std::unique_ptr<scheduler::Scheduler> scheduler_;
+  const std::unique_ptr<scheduler::ManualScheduler> scheduler_;
   const scheduler::DecisionParts deciding_;
   ingest::Ingest ingest_;
   std::optional<scheduler::RecordedSink> recorded_sink_;  // with a recorder

@@ -112,7 +112,7 @@ Result<std::unique_ptr<SinglePass>, text::Diagnostics> SinglePass::make(SymbolTa
   parts.opens_gates = true;
   parts.recorder = recorder;
   parts.traps_unasked_fields = configuration.plugins.verdict_reuse == config::VerdictReuse::verify;
-  auto scheduler = scheduler::Scheduler::make(std::move(parts));
+  auto scheduler = scheduler::ManualScheduler::make(std::move(parts));
   if (extenders.ok() && scheduler.ok())
     return std::unique_ptr<SinglePass>(
         new SinglePass(symbols, std::move(world), std::move(*extenders), std::move(*scheduler)));
@@ -124,7 +124,7 @@ Result<std::unique_ptr<SinglePass>, text::Diagnostics> SinglePass::make(SymbolTa
 
 SinglePass::SinglePass(SymbolTable& symbols, std::unique_ptr<World> world,
                        std::unique_ptr<extender::ConfiguredExtenders> extenders,
-                       std::unique_ptr<scheduler::Scheduler> scheduler)
+                       std::unique_ptr<scheduler::ManualScheduler> scheduler)
     : symbols_(symbols),
       world_(std::move(world)),
       extenders_(std::move(extenders)),

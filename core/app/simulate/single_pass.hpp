@@ -45,20 +45,21 @@ class SinglePass {
   /// Decides about every pending pod. Returns the decisions in order of attempts.
   std::vector<report::Decision> run(const Options& options);
 
-  scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
+  scheduler::ManualScheduler& scheduler() noexcept { return *scheduler_; }
   cluster::EmbeddedCluster& cluster() noexcept;
 
  private:
   struct World;
   class Feed;
   SinglePass(SymbolTable& symbols, std::unique_ptr<World> world,
-             std::unique_ptr<extender::ConfiguredExtenders> extenders, std::unique_ptr<scheduler::Scheduler> scheduler);
+             std::unique_ptr<extender::ConfiguredExtenders> extenders,
+             std::unique_ptr<scheduler::ManualScheduler> scheduler);
   void load(model::PodPtr pod);
 
   SymbolTable& symbols_;
   const std::unique_ptr<World> world_;
   const std::unique_ptr<extender::ConfiguredExtenders> extenders_;
-  const std::unique_ptr<scheduler::Scheduler> scheduler_;
+  const std::unique_ptr<scheduler::ManualScheduler> scheduler_;
   const scheduler::DecisionParts deciding_;
   const ingest::IngestParts intake_;
   const std::unique_ptr<Feed> feed_;

@@ -46,7 +46,7 @@ class PluginUnderTest {
 
   const PluginLibrary& plugins() const noexcept { return plugins_; }
   Simulation& simulation() noexcept { return *simulation_; }
-  scheduler::Scheduler& scheduler() noexcept { return simulation_->scheduler(); }
+  scheduler::ManualScheduler& scheduler() noexcept { return simulation_->scheduler(); }
 
  private:
   PluginUnderTest() = default;
