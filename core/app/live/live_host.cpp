@@ -110,48 +110,34 @@ std::string accepted_types(const config::ClientConnection& connection) {
 /// Ingest with its calls watched: it asks gates, groups and hints of plugins while it handles a change of the cluster.
 class LiveHost::WatchedSink final : public cluster::ClusterSink {
  public:
-  WatchedSink(cluster::ClusterSink& sink, framework::OpenCalls& calls) : sink_(sink), calls_(calls) {}
+  using Sink = cluster::ClusterSink;
+  WatchedSink(Sink& sink, framework::OpenCalls& calls) : sink_(sink), calls_(calls) {}
 
-  void pod_added(const model::PodPtr& pod) override {
-    const framework::OpenCalls::Scope scope(&calls_, pod);
-    sink_.pod_added(pod);
-  }
+  void pod_added(const model::PodPtr& pod) override { watch(pod, &Sink::pod_added, pod); }
   void pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) override {
-    const framework::OpenCalls::Scope scope(&calls_, new_pod);
-    sink_.pod_updated(old_pod, new_pod);
+    watch(new_pod, &Sink::pod_updated, old_pod, new_pod);
   }
-  void pod_deleted(const model::PodPtr& pod) override {
-    const framework::OpenCalls::Scope scope(&calls_, pod);
-    sink_.pod_deleted(pod);
-  }
-  void node_added(const model::NodePtr& node) override {
-    const framework::OpenCalls::Scope scope(&calls_);
-    sink_.node_added(node);
-  }
+  void pod_deleted(const model::PodPtr& pod) override { watch(pod, &Sink::pod_deleted, pod); }
+  void node_added(const model::NodePtr& node) override { watch(nullptr, &Sink::node_added, node); }
   void node_updated(const model::NodePtr& old_node, const model::NodePtr& new_node) override {
-    const framework::OpenCalls::Scope scope(&calls_);
-    sink_.node_updated(old_node, new_node);
+    watch(nullptr, &Sink::node_updated, old_node, new_node);
   }
-  void node_deleted(const model::NodePtr& node) override {
-    const framework::OpenCalls::Scope scope(&calls_);
-    sink_.node_deleted(node);
-  }
-  void object_added(const model::ObjectPtr& object) override {
-    const framework::OpenCalls::Scope scope(&calls_);
-    sink_.object_added(object);
-  }
+  void node_deleted(const model::NodePtr& node) override { watch(nullptr, &Sink::node_deleted, node); }
+  void object_added(const model::ObjectPtr& object) override { watch(nullptr, &Sink::object_added, object); }
   void object_updated(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object) override {
-    const framework::OpenCalls::Scope scope(&calls_);
-    sink_.object_updated(old_object, new_object);
+    watch(nullptr, &Sink::object_updated, old_object, new_object);
   }
-  void object_deleted(const model::ObjectPtr& object) override {
-    const framework::OpenCalls::Scope scope(&calls_);
-    sink_.object_deleted(object);
-  }
+  void object_deleted(const model::ObjectPtr& object) override { watch(nullptr, &Sink::object_deleted, object); }
   void synced() override { sink_.synced(); }
 
  private:
-  cluster::ClusterSink& sink_;
+  template <typename... Objects>
+  void watch(model::PodPtr about, void (Sink::*call)(const Objects&...), const Objects&... objects) {
+    const framework::OpenCalls::Scope scope(&calls_, std::move(about));
+    (sink_.*call)(objects...);
+  }
+
+  Sink& sink_;
   framework::OpenCalls& calls_;
 };
 
