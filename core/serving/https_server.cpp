@@ -29,6 +29,7 @@
 #include "observe/log.hpp"
 #include "serving/connection_rates.hpp"
 #include "serving/connection_table.hpp"
+#include "serving/counted.hpp"
 #include "serving/peer_identity.hpp"
 #include "serving/request_reader.hpp"
 #include "serving/serving_counts.hpp"
@@ -351,15 +352,8 @@ HttpsServer::State::Answer HttpsServer::State::answer(HttpRequest& ask) const {
 
 asio::awaitable<HttpsServer::State::Answer> HttpsServer::State::reply_to(HttpRequest& ask) {
   if (!options.may_wait || !options.may_wait(ask)) co_return answer(ask);
-  const struct Waiting {
-    explicit Waiting(std::atomic<std::size_t>& all) : count(all), before(all++) {}
-    ~Waiting() { --count; }
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
-    std::atomic<std::size_t>& count;
-    const std::size_t before;
-  } waits(waiting_count);
-  if (waits.before >= k_waiting_max) {
+  const Counted waits(waiting_count);
+  if (waits.before() >= k_waiting_max) {
     counts->note_refusal(429);
     co_return come_again();
   }

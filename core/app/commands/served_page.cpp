@@ -7,6 +7,7 @@
 
 #include "app/recording/recording_times.hpp"
 #include "report/html_report.hpp"
+#include "serving/counted.hpp"
 #include "text/json_writer.hpp"
 
 namespace berth::app {
@@ -21,20 +22,6 @@ bool is_change(std::string_view name) {
   const auto names = {"add-nodes", "like", "drain", "remove-pods", "scale"};
   return std::find(names.begin(), names.end(), name) != names.end();
 }
-
-/// One more for as long as it lives.
-class Counted {
- public:
-  explicit Counted(std::atomic<int>& count) : count_(count), before_(count.fetch_add(1)) {}
-  ~Counted() { --count_; }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-  int before() const noexcept { return before_; }
-
- private:
-  std::atomic<int>& count_;
-  const int before_;
-};
 
 /// Of the slices, a list for each kind of number.
 std::string times_json(const RecordingTimes& times, std::int64_t at_ns) {
@@ -147,7 +134,7 @@ Result<std::string> ServedPage::render(const Wish& wish) {
 serving::HttpResponse ServedPage::answer(const serving::HttpRequest& ask) {
   const Result<Wish> wish = wish_of(ask.query);
   if (!wish.ok()) return {400, wish.error().message + '\n'};
-  const Counted counted(waiting_);
+  const serving::Counted counted(waiting_);
   if (counted.before() > k_waiting_max)
     return {503, "too many looks wait for each other: try it again when they are shown\n"};
   Result<std::string> shown = render(*wish);

@@ -25,7 +25,7 @@ namespace berth::app {
 /// Threads: any.
 class ServedPage {
  public:
-  static constexpr int k_waiting_max = 4;
+  static constexpr std::size_t k_waiting_max = 4;
   static constexpr std::size_t k_changes_max = 20, k_change_bytes_max = 1'000, k_added_max = 10'000;
   static constexpr std::chrono::seconds k_changed_seconds{60};
 
@@ -47,7 +47,7 @@ class ServedPage {
   Result<std::string> before(Look look) REQUIRES(mutex_);
 
   const ViewOptions options_;
-  std::atomic<int> waiting_{0};
+  std::atomic<std::size_t> waiting_{0};
   Mutex mutex_;
   std::ostringstream said_ GUARDED_BY(mutex_);
   ClusterView view_ GUARDED_BY(mutex_);
