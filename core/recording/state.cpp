@@ -8,6 +8,7 @@ void State::clear() {
   node_places_.clear();
   placed_.clear();
   waiting_.clear();
+  waiting_with_node_.clear();
   objects_.clear();
   nominations_.reset();
   is_complete_ = is_being_read_ = is_too_large_ = false;
@@ -48,18 +49,18 @@ void State::apply(const Record& record) {
       const std::string uid = record.pod->uid;
       waiting_.erase(uid);
       placed_[uid] = {record.pod, record.text};
-      return;
+      return pod_changed(uid);
     }
     case Kind::placed_pod_gone:
     case Kind::given_back:
       placed_.erase(record.text);
-      return;
+      return pod_changed(record.text);
     case Kind::waiting_pod:
       waiting_[record.pod->uid] = record.pod;
-      return;
+      return pod_changed(record.pod->uid);
     case Kind::waiting_pod_gone:
       waiting_.erase(record.text);
-      return;
+      return pod_changed(record.text);
     case Kind::object:
       objects_[{record.object->resource, record.object->ns, record.object->name}] = record.object;
       return;
@@ -67,8 +68,9 @@ void State::apply(const Record& record) {
       objects_.erase({record.object->resource, record.object->ns, record.object->name});
       return;
     case Kind::attempt:
-      if (!record.text.empty()) placed_[record.pod->uid] = {record.pod, record.text};
-      return;
+      if (record.text.empty()) return;
+      placed_[record.pod->uid] = {record.pod, record.text};
+      return pod_changed(record.pod->uid);
     case Kind::nominations:
       nominations_ = record.nominations;
       return;
@@ -79,6 +81,13 @@ void State::apply(const Record& record) {
     case Kind::plugin_times:
       return;
   }
+}
+
+void State::pod_changed(const std::string& uid) {
+  if (waiting_.contains(uid) && placed_.contains(uid))
+    waiting_with_node_.insert(uid);
+  else
+    waiting_with_node_.erase(uid);
 }
 
 std::vector<Record> State::records(std::int64_t at_ns) const {
@@ -98,7 +107,7 @@ std::vector<Record> State::records(std::int64_t at_ns) const {
     record.text = placed.assumed_on;
   }
   for (const auto& [uid, pod] : waiting_)
-    if (!placed_.contains(uid)) add(Kind::waiting_pod).pod = pod;
+    if (!waiting_with_node_.contains(uid)) add(Kind::waiting_pod).pod = pod;
   if (nominations_) add(Kind::nominations).nominations = nominations_;
   add(Kind::state_ends);
   return out;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -31,7 +32,8 @@ class State {
 
   std::size_t nodes() const noexcept { return node_places_.size(); }
   std::size_t placed_pods() const noexcept { return placed_.size(); }
-  std::size_t waiting_pods() const noexcept { return waiting_.size(); }
+  /// Pods without a node; one that an attempt gave a node has one.
+  std::size_t waiting_pods() const noexcept { return waiting_.size() - waiting_with_node_.size(); }
   std::size_t objects() const noexcept { return objects_.size(); }
 
  private:
@@ -39,12 +41,15 @@ class State {
     model::PodPtr pod;
     std::string assumed_on;
   };
+  void pod_changed(const std::string& uid);
+
   // In the order in which they came: that of the list of nodes depends on it.
   std::map<std::size_t, model::NodePtr> nodes_;
   std::map<std::string, std::size_t> node_places_;
   std::size_t next_place_ = 0;
   std::map<std::string, Placed> placed_;          // by uid
   std::map<std::string, model::PodPtr> waiting_;  // by uid
+  std::set<std::string> waiting_with_node_;       // uids that are in both
   std::map<std::tuple<std::string, std::string, std::string>, model::ObjectPtr> objects_;
   std::shared_ptr<const std::vector<Nominated>> nominations_;
   bool is_complete_ = false;    // since a run began, or a whole state was read, nothing is missing

@@ -28,8 +28,7 @@ struct RecordingTimes {
 };
 
 /// Reads the recording once, as a whole. Fails where it cannot be read, or is empty.
-/// Bounds: as recording::Reader; k_slices_max slices of k_plugins_max plugins, beyond which none are counted; k_pods_max
-///         pods at a moment, beyond which none are counted any more.
+/// Bounds: as recording::Reader and State; k_slices_max slices of k_plugins_max plugins, beyond which none are counted.
 Result<RecordingTimes> read_times(const std::string& path);
 
 }  // namespace berth::app

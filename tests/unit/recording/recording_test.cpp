@@ -247,6 +247,7 @@ TEST_F(Recording, AStateIsWhatTheRecordsMadeOfTheCluster) {
   for (const Record& record : {node, of(Kind::waiting_pod, pod("web-1")), of(Kind::waiting_pod, pod("web-2")), placed})
     state.apply(record);
   EXPECT_EQ(state.placed_pods(), 1u);
+  EXPECT_EQ(state.waiting_pods(), 1u) << "the other has a node";
   State again;
   for (const Record& record : state.records(5)) again.apply(record);
   EXPECT_TRUE(again.is_complete());
