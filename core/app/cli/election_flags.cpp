@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/election_flags.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "app/cli/go_flags.hpp"
 
 namespace berth::app {
 
 void add_election_flags(CLI::App& command, RunOptions::LeaderElectionFlags& election) {
-  const char* const group = "Leader election; these flags override --config";
+  command.option_defaults()->group("Leader election; these flags override --config");
   add_switch(
       command, "--leader-elect", [&election](bool is_on) { election.leader_elect = is_on; },
-      "Hold a lease before scheduling, so that one of several replicas decides", group, true);
+      "Hold a lease before scheduling, so that one of several replicas decides", true);
   const auto text = [&](const char* name, std::optional<std::string>& out, const char* help, const char* by_default) {
-    add_text(command, name, out, help, group, by_default);
+    add_text(command, name, out, help, by_default);
   };
   const auto duration = [&](const char* name, std::optional<std::string>& out, const char* help,
-                            const char* by_default) { add_duration(command, name, out, help, by_default, group); };
+                            const char* by_default) { add_duration(command, name, out, help, by_default); };
   duration("--leader-elect-lease-duration", election.lease_duration,
            "How long a lease that is not renewed stays valid for its holder", "15s");
   duration("--leader-elect-renew-deadline", election.renew_deadline,

@@ -24,35 +24,38 @@ std::optional<bool> read_bool(std::string_view text) {
   return std::nullopt;
 }
 
-void add_list(CLI::App& command, const char* name, std::vector<std::string>& out, const char* help, const char* group) {
+CLI::Option* take_all(CLI::Option* option, char between) {
+  return option->default_str("[]")
+      ->delimiter(between)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+}
+
+void add_list(CLI::App& command, const char* name, std::vector<std::string>& out, const char* help) {
   const auto take = [&out](const std::vector<std::string>& given) {
     out.clear();
     for (const std::string& item : given)
       if (!item.empty()) out.push_back(item);
   };
-  command.add_option_function<std::vector<std::string>>(name, take, help)
+  take_all(command.add_option_function<std::vector<std::string>>(name, take, help), ',')
       ->default_str(fmt::format("[{}]", fmt::join(out, ",")))
-      ->type_name(k_list)
-      ->delimiter(',')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->group(group);
+      ->type_name(k_list);
 }
 
-void add_text(CLI::App& command, const char* name, std::optional<std::string>& out, const char* help, const char* group,
+void add_text(CLI::App& command, const char* name, std::optional<std::string>& out, const char* help,
               const char* default_text) {
   const auto take = [&out](const std::string& given) { out = given; };
-  command.add_option_function<std::string>(name, take, help)->default_str(default_text)->group(group);
+  command.add_option_function<std::string>(name, take, help)->default_str(default_text);
 }
 
 void add_duration(CLI::App& command, const char* name, std::optional<std::string>& out, const char* help,
-                  const char* default_text, const char* group) {
-  add_text(command, name, out, help, group, default_text);
+                  const char* default_text) {
+  add_text(command, name, out, help, default_text);
   command.get_option(name)->type_name(k_duration);
 }
 
 void add_switch(CLI::App& command, const std::string& name, std::function<void(bool is_on)> take, const char* help,
-                const char* group, bool is_on_by_default) {
+                bool is_on_by_default) {
   const auto judge = [](const std::string& text) {
     return read_bool(text) ? std::string() : fmt::format("{} is neither true nor false", text);
   };
@@ -61,8 +64,7 @@ void add_switch(CLI::App& command, const std::string& name, std::function<void(b
           name, [take = std::move(take)](std::int64_t sum) { take(sum > 0); }, help)
       ->default_str(is_on_by_default ? "true" : "false")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-      ->check(judge)
-      ->group(group);
+      ->check(judge);
 }
 
 std::string shown_value(const CLI::Option& option) {

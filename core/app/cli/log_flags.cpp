@@ -30,25 +30,20 @@ Result<std::vector<observe::LogModule>> read_log_modules(std::string_view text) 
 }
 
 void add_log_flags(CLI::App& command, RunOptions& options) {
-  const char* const group = "Log";
-  command.add_option("-v,--v", options.verbosity, "Verbosity of the log: 0 to 10")
-      ->check(CLI::NonNegativeNumber)
-      ->group(group);
-  command
-      .add_option_function<std::string>(
-          "--vmodule",
-          [&options](const std::string& text) {
-            Result<std::vector<observe::LogModule>> read = read_log_modules(text);
-            if (!read.ok()) throw CLI::ValidationError("--vmodule", read.error().message);
-            options.log_modules.insert(options.log_modules.end(), read->begin(), read->end());
-          },
-          "PATTERN=N,...: the verbosity of source files by name, as binder=4,http_*=6")
-      ->group(group);
+  command.option_defaults()->group("Log");
+  command.add_option("-v,--v", options.verbosity, "Verbosity of the log: 0 to 10")->check(CLI::NonNegativeNumber);
+  command.add_option_function<std::string>(
+      "--vmodule",
+      [&options](const std::string& text) {
+        Result<std::vector<observe::LogModule>> read = read_log_modules(text);
+        if (!read.ok()) throw CLI::ValidationError("--vmodule", read.error().message);
+        options.log_modules.insert(options.log_modules.end(), read->begin(), read->end());
+      },
+      "PATTERN=N,...: the verbosity of source files by name, as binder=4,http_*=6");
   command.add_option("--logging-format", options.logging_format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->group(group);
+      ->check(CLI::IsMember({"text", "json"}));
   add_duration(command, "--log-flush-frequency", options.log_flush_frequency,
-               "Without effect, since every line is written at once", "5s", group);
+               "Without effect, since every line is written at once", "5s");
 }
 
 }  // namespace berth::app

@@ -63,7 +63,7 @@ void add_gone(CLI::App& command) {
 }
 
 void add_ignored(CLI::App& command, RunOptions& options) {
-  const char* const group = "Understood, without effect";
+  command.option_defaults()->group("Understood, without effect");
   for (const Ignored& flag : k_without_effect)
     command
         .add_option_function<std::string>(
@@ -72,98 +72,73 @@ void add_ignored(CLI::App& command, RunOptions& options) {
               options.without_effect.push_back({flag.name, value, flag.why});
             },
             flag.why)
-        ->default_str("0")
-        ->group(group);
+        ->default_str("0");
   for (const Ignored& flag : k_switches_without_effect)
     add_switch(
         command, fmt::format("--{}", flag.name),
         [&options, flag](bool is_on) {
           if (is_on) options.without_effect.push_back({flag.name, "true", flag.why});
         },
-        flag.why, group);
+        flag.why);
 }
 
 void add_serving_flags(CLI::App& command, RunOptions& options) {
-  const char* const group = "Serving";
+  command.option_defaults()->group("Serving");
   const auto take_address = [&options](const std::string& given) {
     if (!given.empty()) options.bind_address = given;
   };
   command
       .add_option_function<std::string>("--bind-address", take_address,
                                         "Address to serve HTTPS on; empty: all addresses")
-      ->default_str(options.bind_address)
-      ->group(group);
+      ->default_str(options.bind_address);
   command.add_option("--secure-port", options.secure_port, "Port to serve HTTPS on; 0 disables serving")
-      ->check(is_no_number)
-      ->group(group);
-  command
-      .add_option(
-          "--health-bind-address", options.health_bind_address,
-          "ADDRESS:PORT for /livez, /readyz and /healthz over plain HTTP, for probes; empty: none. Not a flag of "
-          "kube-scheduler")
-      ->group(group);
-  command
-      .add_flag("--permit-port-sharing", options.shares_port,
-                "Set SO_REUSEPORT: other processes may serve on the port as well")
-      ->group(group);
-  command
-      .add_option(
-          "--cert-dir", options.cert_dir,
-          "Directory of kube-scheduler.crt and kube-scheduler.key; a self-signed pair is created when they are missing")
-      ->group(group);
-  command
-      .add_option("--tls-cert-file", options.tls_cert_file,
-                  "PEM file of the serving certificate; reloaded when it changes")
-      ->group(group);
-  command
-      .add_option("--tls-private-key-file", options.tls_private_key_file,
-                  "PEM file of the private key of --tls-cert-file")
-      ->group(group);
-  command.add_option("--tls-min-version", options.tls_min_version, "Minimum TLS version: VersionTLS10 to VersionTLS13")
-      ->group(group);
+      ->check(is_no_number);
+  command.add_option(
+      "--health-bind-address", options.health_bind_address,
+      "ADDRESS:PORT for /livez, /readyz and /healthz over plain HTTP, for probes; empty: none. Not a flag of "
+      "kube-scheduler");
+  command.add_flag("--permit-port-sharing", options.shares_port,
+                   "Set SO_REUSEPORT: other processes may serve on the port as well");
+  command.add_option(
+      "--cert-dir", options.cert_dir,
+      "Directory of kube-scheduler.crt and kube-scheduler.key; a self-signed pair is created when they are missing");
+  command.add_option("--tls-cert-file", options.tls_cert_file,
+                     "PEM file of the serving certificate; reloaded when it changes");
+  command.add_option("--tls-private-key-file", options.tls_private_key_file,
+                     "PEM file of the private key of --tls-cert-file");
+  command.add_option("--tls-min-version", options.tls_min_version, "Minimum TLS version: VersionTLS10 to VersionTLS13");
   add_list(command, "--tls-cipher-suites", options.tls_cipher_suites,
-           "Cipher suites by their IANA names, for TLS 1.2 and older", group);
-  command
-      .add_option("--tls-sni-cert-key", options.tls_sni_cert_keys,
-                  "CERTIFICATE,KEY[:NAME,NAME]: the pair to serve under these host names, by default those of the "
-                  "certificate; repeatable, or "
-                  "separated by ;")
-      ->default_str("[]")
-      ->delimiter(';')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->group(group);
-  command
-      .add_option("--tls-curve-preferences", options.tls_curves, "TLS groups by number: 23, 24, 25, 29, 4587 to 4589")
-      ->default_str("[]")
-      ->check(is_no_number)
-      ->delimiter(',')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->group(group);
+           "Cipher suites by their IANA names, for TLS 1.2 and older");
+  take_all(command.add_option(
+               "--tls-sni-cert-key", options.tls_sni_cert_keys,
+               "CERTIFICATE,KEY[:NAME,NAME]: the pair to serve under these host names, by default those of the "
+               "certificate; repeatable, or "
+               "separated by ;"),
+           ';');
+  take_all(command.add_option("--tls-curve-preferences", options.tls_curves,
+                              "TLS groups by number: 23, 24, 25, 29, 4587 to 4589"),
+           ',')
+      ->check(is_no_number);
 }
 
 void add_access_flags(CLI::App& command, RunOptions& options) {
-  const char* const group = "Authentication and authorization of callers";
+  command.option_defaults()->group("Authentication and authorization of callers");
   access::CallerAuthorityOptions& authorities = options.authorities;
-  const auto text = [&](const char* name, std::string& out, const char* help) {
-    command.add_option(name, out, help)->group(group);
-  };
+  const auto text = [&](const char* name, std::string& out, const char* help) { command.add_option(name, out, help); };
   const auto list = [&](const char* name, std::vector<std::string>& out, const char* help) {
-    add_list(command, name, out, help, group);
+    add_list(command, name, out, help);
   };
   text("--authentication-kubeconfig", options.authentication_kubeconfig,
        "Kubeconfig of the API server that reviews tokens");
   add_switch(
       command, "--authentication-skip-lookup", [&](bool is_on) { authorities.looks_up = !is_on; },
-      "Do not read ConfigMap kube-system/extension-apiserver-authentication", group);
+      "Do not read ConfigMap kube-system/extension-apiserver-authentication");
   command
       .add_flag("--authentication-tolerate-lookup-failure", authorities.tolerates_failure,
                 "Start even if that ConfigMap cannot be read")
-      ->default_str("true")
-      ->group(group);
+      ->default_str("true");
   add_duration(command, "--authentication-token-webhook-cache-ttl", options.token_cache_ttl,
-               "How long reviews of tokens are cached", "10s", group);
+               "How long reviews of tokens are cached", "10s");
   text("--client-ca-file", authorities.client_ca_file, "PEM file of the authorities that sign client certificates");
   text("--requestheader-client-ca-file", authorities.request_header_ca_file,
        "PEM file of the authorities that sign the certificates of front proxies");
@@ -180,113 +155,91 @@ void add_access_flags(CLI::App& command, RunOptions& options) {
   list("--authorization-always-allow-paths", options.always_allowed,
        "Paths served without authorization; a * at the end covers all paths below");
   add_duration(command, "--authorization-webhook-cache-authorized-ttl", options.authorized_cache_ttl,
-               "How long an allowed request is cached", "10s", group);
+               "How long an allowed request is cached", "10s");
   add_duration(command, "--authorization-webhook-cache-unauthorized-ttl", options.unauthorized_cache_ttl,
-               "How long a denied request is cached", "10s", group);
+               "How long a denied request is cached", "10s");
 }
 
 void add_algorithm_flags(CLI::App& command, RunOptions::AlgorithmFlags& algorithm) {
-  const char* const group = "Flags of kube-scheduler v1.22 and older; without effect when --config is given";
-  command.add_option("--policy-config-file", algorithm.policy_config_file, "File with a Policy")->group(group);
-  command
-      .add_option("--policy-configmap", algorithm.policy_config_map, "ConfigMap with a Policy under the key policy.cfg")
-      ->group(group);
-  command.add_option("--policy-configmap-namespace", algorithm.policy_config_map_namespace, "Namespace of it")
-      ->group(group);
-  command
-      .add_flag("--use-legacy-policy-config", algorithm.use_legacy_policy_config,
-                "Prefer --policy-config-file to --policy-configmap")
-      ->group(group);
-  command
-      .add_option("--algorithm-provider", algorithm.algorithm_provider,
-                  "DefaultProvider or ClusterAutoscalerProvider: the predicates and priorities of that time")
-      ->group(group);
+  command.option_defaults()->group("Flags of kube-scheduler v1.22 and older; without effect when --config is given");
+  command.add_option("--policy-config-file", algorithm.policy_config_file, "File with a Policy");
+  command.add_option("--policy-configmap", algorithm.policy_config_map,
+                     "ConfigMap with a Policy under the key policy.cfg");
+  command.add_option("--policy-configmap-namespace", algorithm.policy_config_map_namespace, "Namespace of it");
+  command.add_flag("--use-legacy-policy-config", algorithm.use_legacy_policy_config,
+                   "Prefer --policy-config-file to --policy-configmap");
+  command.add_option("--algorithm-provider", algorithm.algorithm_provider,
+                     "DefaultProvider or ClusterAutoscalerProvider: the predicates and priorities of that time");
 }
 
 void add_deprecated_flags(CLI::App& command, RunOptions& options) {
-  const char* const group = "Deprecated; without effect when --config is given";
-  command.add_option("--kubeconfig", options.kubeconfig, "Kubeconfig with address and credentials of the API server")
-      ->group(group);
+  command.option_defaults()->group("Deprecated; without effect when --config is given");
+  command.add_option("--kubeconfig", options.kubeconfig, "Kubeconfig with address and credentials of the API server");
   command.add_option("--kube-api-qps", options.qps, "Requests per second to the API server")
       ->default_str("50")
-      ->check(is_no_number)
-      ->group(group);
+      ->check(is_no_number);
   command.add_option("--kube-api-burst", options.burst, "Burst of requests to the API server")
       ->default_str("100")
-      ->check(is_no_number)
-      ->group(group);
-  add_text(command, "--kube-api-content-type", options.content_type, "Content type of requests and answers", group,
+      ->check(is_no_number);
+  add_text(command, "--kube-api-content-type", options.content_type, "Content type of requests and answers",
            "application/vnd.kubernetes.protobuf");
   const auto flag = [&](const char* name, std::optional<bool>& out, const char* help) {
     add_switch(
-        command, name, [&out](bool is_on) { out = is_on; }, help, group, true);
+        command, name, [&out](bool is_on) { out = is_on; }, help, true);
   };
   flag("--profiling", options.profiling, "Serve /debug/flags/v");
   flag("--contention-profiling", options.contention_profiling,
        "Shown in the configuration; there is nothing to profile");
   add_duration(command, "--pod-max-in-unschedulable-pods-duration", options.pod_max_in_unschedulable,
                "How long a pod waits for an event that may help before it is tried without one; also with --config",
-               "5m0s", group);
+               "5m0s");
 }
 
 void add_sandbox_flags(CLI::App& command, RunOptions::SandboxFlags& sandbox) {
-  const char* const group = "What berth confines itself to; not flags of kube-scheduler";
+  command.option_defaults()->group("What berth confines itself to; not flags of kube-scheduler");
   command
       .add_option(
           "--sandbox", sandbox.how,
           "enforce: give up the files, ports and system calls that are not needed, or do not start; warn: refuse "
           "nothing and have the kernel's log say which system calls would be refused; off. Without this flag: "
           "enforce, as far as the kernel can, and the log says what it cannot")
-      ->check(CLI::IsMember({"off", "warn", "enforce"}))
-      ->group(group);
-  add_list(command, "--sandbox-read", sandbox.read, "Files and folders that plugins read as well", group);
-  add_list(command, "--sandbox-write", sandbox.write, "Folders that plugins, or an exec plugin, write to", group);
-  command.add_option("--sandbox-connect", sandbox.connect, "TCP ports that plugins connect to as well")
-      ->default_str("[]")
-      ->check(is_no_number)
-      ->delimiter(',')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->group(group);
+      ->check(CLI::IsMember({"off", "warn", "enforce"}));
+  add_list(command, "--sandbox-read", sandbox.read, "Files and folders that plugins read as well");
+  add_list(command, "--sandbox-write", sandbox.write, "Folders that plugins, or an exec plugin, write to");
+  take_all(command.add_option("--sandbox-connect", sandbox.connect, "TCP ports that plugins connect to as well"), ',')
+      ->check(is_no_number);
 }
 
 void add_recorder_flags(CLI::App& command, RunOptions::RecorderFlags& recorder) {
-  const char* const group = "What berth records of its decisions; not flags of kube-scheduler";
+  command.option_defaults()->group("What berth records of its decisions; not flags of kube-scheduler");
   command
       .add_option("--recorder-dir", recorder.directory,
                   "The directory for recordings, which berth record and berth replay read; empty: nothing is recorded. "
                   "Without this flag: recorder in $STATE_DIRECTORY, else /var/lib/berth/recorder where there is a "
                   "/var/lib/berth. Where others may write, nothing is recorded")
-      ->default_str("")
-      ->group(group);
+      ->default_str("");
   command.add_option("--recorder-size-mib", recorder.size_mib, "So many MiB are kept, the oldest records go first")
       ->check(CLI::Range(1U, 1024U))
-      ->default_str("256")
-      ->group(group);
+      ->default_str("256");
 }
 
 void add_other_flags(CLI::App& command, RunOptions& options) {
-  add_list(command, "--feature-gates", options.feature_gates, "Name=true or Name=false", "Features");
+  command.option_defaults()->group("Features");
+  add_list(command, "--feature-gates", options.feature_gates, "Name=true or Name=false");
   command.get_option("--feature-gates")->default_str("");
   const std::string versions = fmt::format("kube={} to kube={}", release(k_minor - 3), release(k_minor));
-  add_list(command, "--emulated-version", options.emulated_version, versions.c_str(), "Features");
-  add_list(command, "--min-compatibility-version", options.min_compatibility_version, versions.c_str(), "Features");
+  add_list(command, "--emulated-version", options.emulated_version, versions.c_str());
+  add_list(command, "--min-compatibility-version", options.min_compatibility_version, versions.c_str());
 
-  add_list(command, "--disabled-metrics", options.disabled_metrics, "Names of metrics to hide", "Metrics");
-  command
-      .add_option("--allow-metric-labels", options.allowed_labels,
-                  "METRIC,LABEL=V1,V2: other values are shown as \"unexpected\"; repeatable, or separated by ;")
-      ->default_str("[]")
-      ->delimiter(';')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->group("Metrics");
-  command.add_option("--allow-metric-labels-manifest", options.allowed_labels_manifest, "The same in a YAML file")
-      ->group("Metrics");
-  command
-      .add_option("--show-hidden-metrics-for-version", options.shown_hidden_metrics,
-                  release(k_minor - 1) + " is the only value that is accepted; no metric is hidden")
-      ->group("Metrics");
+  command.option_defaults()->group("Metrics");
+  add_list(command, "--disabled-metrics", options.disabled_metrics, "Names of metrics to hide");
+  take_all(
+      command.add_option("--allow-metric-labels", options.allowed_labels,
+                         "METRIC,LABEL=V1,V2: other values are shown as \"unexpected\"; repeatable, or separated by ;"),
+      ';');
+  command.add_option("--allow-metric-labels-manifest", options.allowed_labels_manifest, "The same in a YAML file");
+  command.add_option("--show-hidden-metrics-for-version", options.shown_hidden_metrics,
+                     release(k_minor - 1) + " is the only value that is accepted; no metric is hidden");
 
   add_log_flags(command, options);
 }
@@ -450,7 +403,7 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
       command, "--plugin-call-limit", options.plugin_call_limit,
       "How long a call into a plugin may last, more than 0: /livez and /healthz fail while one lasts longer, so "
       "that the kubelet starts berth again. Not a flag of kube-scheduler",
-      "1m0s", command.option_defaults()->get_group().c_str());
+      "1m0s");
   command
       .add_flag("--version{true}", options.version,
                 fmt::format("Print the version and exit; raw: on one line; {}-SUFFIX: report this version "
