@@ -9,11 +9,10 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.parse
 
-from browser import Browser, find_chromium
+from checks import check, go, looks, run_parts
 from served import Served
 
 arguments = argparse.ArgumentParser()
@@ -23,13 +22,6 @@ arguments = arguments.parse_args()
 berth, pictures = arguments.berth, arguments.pictures
 HOSTILE = "</script><img src=x onerror=window.taken=1>"
 END_S = 60
-problems = []
-
-
-def check(what, good, seen=""):
-    print(("ok    " if good else "WRONG ") + what)
-    if not good:
-        problems.append(f"{what}: {seen}")
 
 
 def run(*words):
@@ -71,27 +63,11 @@ def wait_for(browser, expression, what):
         time.sleep(0.05)
 
 
-def go(browser, place):
-    browser.evaluate(f"location.hash = {json.dumps(place)}; new Promise((done) => setTimeout(done))")
-
-
 def shown_pods(browser):
     """Of the view of all pods: name to (state, node)."""
     go(browser, "pods")
     rows = browser.evaluate("[...document.querySelectorAll('main tbody tr')].map((row) => [...row.cells].map((c) => c.textContent))")
     return {row[0]: (row[1], row[2]) for row in rows}
-
-
-def looks(browser, name):
-    for scheme in ("light", "dark"):
-        browser.colours(scheme)
-        wide = browser.evaluate("document.documentElement.scrollWidth")
-        check(f"{name} in {scheme} fits 1280 pixels", wide <= 1280, wide)
-        if pictures:
-            browser.screenshot(os.path.join(pictures, f"{name}-{scheme}.png"))
-    roles = {"button", "link", "combobox", "searchbox", "textbox", "spinbutton", "slider", "image", "table", "navigation"}
-    nameless = [role for role, text in browser.named_roles() if role in roles and not text.strip()]
-    check(f"{name}: everything has a name", not nameless, nameless)
 
 
 def check_quiet(browser, served, refused=0):
@@ -155,7 +131,7 @@ def check_time_page(browser, recording, info):
     timed = {each["plugin"] for each in exported(recording, "plugin_times")[-1]["pluginTimes"]["all"]}
     said_time = {row[0] for row in rows[1] if row[3] != "–"}
     check("each plugin that was called has its time", said_time == timed, said_time ^ timed)
-    looks(browser, "time-plugins")
+    looks(browser, "time-plugins", pictures)
     go(browser, "pods")
 
 
@@ -172,7 +148,7 @@ def check_time(browser, folder):
         check("all decisions are in the slices", sum(times["decisions"]) == info["decisions"], times)
         check("those without a node, too", sum(times["withoutNode"]) == info["decisions"] - info["placed"], times)
         check("so many wait at the end", times["pending"][-1] == sum(state == "pending" for state, _ in at_end.values()), times["pending"])
-        looks(browser, "time-end")
+        looks(browser, "time-end", pictures)
         check_time_page(browser, recording, info)
 
         browser.evaluate("document.getElementById('moment').focus()")
@@ -184,7 +160,7 @@ def check_time(browser, folder):
         before = check_moment(browser, recording, at)
         check("before the end, the pod waits", before["shop/waits"][0] == "pending", before)
         go(browser, "pending")
-        looks(browser, "time-before")
+        looks(browser, "time-before", pictures)
         link = browser.evaluate("location.href")
         words = browser.evaluate("document.getElementById('moment').getAttribute('aria-valuetext')")
         check("it says the time in words", "after it begins" in words and ":" in words, words)
@@ -280,10 +256,10 @@ def check_change(browser, folder):
         browser.problems, browser.requests = [], []
         browser.open(served.url)
         check("the form has a name", ("combobox", "What if") in list(browser.named_roles()), list(browser.named_roles()))
-        looks(browser, "change-none")
+        looks(browser, "change-none", pictures)
         check("a drain is simulated", try_change(browser, "drain", drain="node-1") == "")
         check_changed(browser, path, "--drain", "node-1")
-        looks(browser, "change-drain")
+        looks(browser, "change-drain", pictures)
         check("then nodes are added", try_change(browser, "add-nodes", add_nodes="2", like="node-0") == "")
         check_changed(browser, path, "--drain", "node-1", "--add-nodes", "2", "--like", "node-0")
         check("then a workload is scaled", try_change(browser, "scale", scale="shop/ReplicaSet/db=7") == "")
@@ -292,9 +268,9 @@ def check_change(browser, folder):
                     "--remove-pods", "shop:app in (web,none)"]
         check_changed(browser, path, *all_four)
         go(browser, "changed")
-        looks(browser, "change-four")
+        looks(browser, "change-four", pictures)
         browser.evaluate("scrollTo(0, document.body.scrollHeight)")
-        looks(browser, "change-four-below")
+        looks(browser, "change-four-below", pictures)
         link = browser.evaluate("location.href")
 
         refused = 0
@@ -307,7 +283,7 @@ def check_change(browser, folder):
             check(f"what the command refuses is refused: {' '.join(words)[:40]}", command.returncode != 0 and plain in text, f"{text} / {plain}")
             refused += 1
         check("a refused change is not kept", browser.evaluate("document.querySelectorAll('#changes-made li').length") == 4)
-        looks(browser, "change-refused")
+        looks(browser, "change-refused", pictures)
 
         browser.evaluate("document.querySelector('#changes-made li:nth-child(2) button').click()")
         check("a change can be taken out", settled(browser) == "")
@@ -337,20 +313,4 @@ def check_change(browser, folder):
     check("a signal ends it well", served.status == 0, served.status)
 
 
-def main():
-    program = find_chromium()
-    if program is None:
-        print("no chromium (Debian package chromium)")
-        sys.exit(77)
-    for part in (check_time, check_change):
-        with tempfile.TemporaryDirectory() as folder:
-            browser = Browser(program)
-            try:
-                part(browser, folder)
-            finally:
-                browser.close()
-    if problems:
-        sys.exit("\n".join(problems))
-
-
-main()
+run_parts(check_time, check_change)

@@ -9,10 +9,9 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import urllib.parse
 
-from browser import Browser, find_chromium
+from checks import check, go, looks, run_parts
 from live import LiveCluster
 from served import Served, check_strangers
 
@@ -56,14 +55,6 @@ def simulate(path, *arguments):
     return run.stdout
 
 
-problems = []
-
-
-def check(what, good, seen=""):
-    print(("ok    " if good else "WRONG ") + what)
-    if not good:
-        problems.append(f"{what}: {seen}")
-
 
 def luminance(colour):
     parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
@@ -76,29 +67,12 @@ def contrast(a, b):
     return (high + 0.05) / (low + 0.05)
 
 
-def go(browser, place):
-    browser.evaluate(f"location.hash = {json.dumps(place)}; new Promise((done) => setTimeout(done))")
-
-
 def rows(browser):
     """The table's rows, all of them."""
     while browser.evaluate("(() => { const more = [...document.querySelectorAll('main button')].find((b) => "
                            "b.textContent.startsWith('Show more')); more?.click(); return Boolean(more); })()"):
         pass
     return browser.evaluate("[...document.querySelectorAll('main tbody tr')].map((row) => [...row.cells].map((c) => c.textContent))")
-
-
-def looks(browser, name):
-    """What holds for every view, in both schemes."""
-    for scheme in ("light", "dark"):
-        browser.colours(scheme)
-        wide = browser.evaluate("document.documentElement.scrollWidth")
-        check(f"{name} in {scheme} fits 1280 pixels", wide <= 1280, wide)
-        if pictures:
-            browser.screenshot(os.path.join(pictures, f"{name}-{scheme}.png"))
-    roles = {"button", "link", "combobox", "searchbox", "image", "img", "table", "navigation"}
-    nameless = [role for role, text in browser.named_roles() if role in roles and not text.strip()]
-    check(f"{name}: everything has a name", not nameless, nameless)
 
 
 def check_colours(browser):
@@ -137,7 +111,7 @@ def check_pod(browser, path):
              for row in browser.evaluate("[...[...document.querySelectorAll('main table')].at(-1).tBodies[0].rows].map((row) => "
                                          "[...row.cells].map((cell) => cell.textContent))")}
     check("nodes and policies are as explained", shown == said, f"{shown} is not {said}")
-    looks(browser, "pod")
+    looks(browser, "pod", pictures)
 
 
 def check_pods(browser, said):
@@ -145,7 +119,7 @@ def check_pods(browser, said):
     shown = {(row[0], row[1], row[2], row[3]) for row in rows(browser)}
     wanted = {(f"shop/{p['name']}", p["state"], p["node"] or "–", str(p["priority"])) for p in said["pods"]}
     check("the list of pods is that of -o json", shown == wanted, shown ^ wanted)
-    looks(browser, "pods")
+    looks(browser, "pods", pictures)
 
 
 def check_nodes(browser, said):
@@ -156,12 +130,12 @@ def check_nodes(browser, said):
         cpu = next(r for r in line["resources"] if r["name"] == "cpu")
         check(f"node {line['name'][:12]} is used as -o json says",
               cells["cpu"].endswith(f"{cpu['requested'] / 1000:g} of {cpu['allocatable'] / 1000:g}"), cells)
-    looks(browser, "node")
+    looks(browser, "node", pictures)
 
 
 def check_keyboard(browser):
     go(browser, "map")
-    looks(browser, "map")
+    looks(browser, "map", pictures)
     browser.evaluate("document.querySelector('canvas').focus()")
     for key in ("ArrowRight", "ArrowRight", "Enter"):
         browser.key(key)
@@ -177,7 +151,7 @@ def check_page(browser, url, path, said):
     browser.problems, browser.requests = [], []
     browser.open(url)
     check_pending(browser, said)
-    looks(browser, "pending")
+    looks(browser, "pending", pictures)
     check_colours(browser)
     check_pod(browser, path)
     check_pods(browser, said)
@@ -186,7 +160,7 @@ def check_page(browser, url, path, said):
     go(browser, "pod/" + urllib.parse.quote(f"shop/{HOSTILE}", safe=""))
     check("a hostile name is text", HOSTILE in browser.evaluate("document.querySelector('h2').textContent"))
     go(browser, "plugins")
-    looks(browser, "plugins")
+    looks(browser, "plugins", pictures)
     rows = browser.evaluate("[...document.querySelectorAll('main tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
     counted = {row[0]: row for row in rows}
     check("the calls of a simulation are counted", int(counted["NodeResourcesFit"][2].replace(",", "")) > 0, counted["NodeResourcesFit"])
@@ -252,11 +226,11 @@ def check_live(browser, folder):
             text = browser.evaluate("document.getElementById('main').innerText")
             options = [option["text"] for option in explained["fit"]["options"]]
             check("it would fit there as berth explain says", bool(options) and all(each in text for each in options), text[:400])
-            looks(browser, "live-pod")
+            looks(browser, "live-pod", pictures)
             go(browser, "node/node-1")
             check("what runs is on its node", "shop/runs" in browser.evaluate("document.getElementById('main').innerText"))
             go(browser, "pending")
-            looks(browser, "live-pending")
+            looks(browser, "live-pending", pictures)
             live.make(pod("late", "9"))
             for _ in range(60):  # the watch tells of it soon
                 look_again(browser)
@@ -267,25 +241,14 @@ def check_live(browser, folder):
             check_quiet(browser, served.url)
 
 
-def main():
-    program = find_chromium()
-    if program is None:
-        print("no chromium (Debian package chromium)")
-        sys.exit(77)
-    with tempfile.TemporaryDirectory() as folder:
-        path, page = os.path.join(folder, "cluster.json"), os.path.join(folder, "page.html")
-        write(path, cluster())
-        write(page, simulate(path, "-o", "html"))
-        browser = Browser(program)
-        try:
-            check_page(browser, "file://" + page, path, json.loads(simulate(path, "-o", "json")))
-            check_served(browser, path)
-            if arguments.api_server:
-                check_live(browser, folder)
-        finally:
-            browser.close()
-    if problems:
-        sys.exit("\n".join(problems))
+def check_all(browser, folder):
+    path, page = os.path.join(folder, "cluster.json"), os.path.join(folder, "page.html")
+    write(path, cluster())
+    write(page, simulate(path, "-o", "html"))
+    check_page(browser, "file://" + page, path, json.loads(simulate(path, "-o", "json")))
+    check_served(browser, path)
+    if arguments.api_server:
+        check_live(browser, folder)
 
 
-main()
+run_parts(check_all)
