@@ -226,8 +226,8 @@ bool DomainGroups::add_scores(const framework::Scorer& scorer, std::uint32_t kin
   framework::NormRange range;
   if (kind != BERTH_NORM_NONE) {
     const auto [min, max] = std::minmax_element(scores_.begin(), scores_.end());
-    range = kind == BERTH_NORM_MINMAX ? framework::NormRange{*max, *min}
-                                      : framework::NormRange{std::max<std::int64_t>(*max, 0), 0};
+    range = framework::by_minimum(kind) ? framework::NormRange{*max, *min}
+                                        : framework::NormRange{std::max<std::int64_t>(*max, 0), 0};
   }
   for (std::size_t g = 0; g < scores_.size(); ++g) {
     const std::int64_t score = framework::normalized(kind, scores_[g], range);

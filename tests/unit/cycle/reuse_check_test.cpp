@@ -119,6 +119,26 @@ TEST(ReuseCheck, NamesAScorerWhoseScoresAreNormalised) {
   EXPECT_EQ(f.found[0].substr(0, 36), "plugin Secretive: score of node n8 f");
 }
 
+/// Scores below 0, of which the least becomes 0 and the greatest 100: who normalises by the greatest alone takes them for 0.
+TEST(ReuseCheck, KeepsTheOrderOfNegativeScoresThatAreNormalised) {
+  for (const std::uint32_t kind : {BERTH_NORM_MINMAX, BERTH_NORM_MINMAX_INTEGER}) {
+    TwelveNodes f;
+    FakePlugin& scorer = f.plugin("Smallest");
+    scorer.normalize_kind = kind;
+    scorer.score = [&f](const berth_node_block_v1& block, std::int64_t* raw, berth_note_v1*) -> berth_code {
+      for (std::uint32_t row = 0; row < block.rows; ++row) {
+        const berth_slot slot = block.slots != nullptr ? block.slots[row] : block.first_slot + row;
+        raw[row] = f.snapshot.row(slot).node && f.node_name(slot) == "n7" ? -1 : -1000;
+      }
+      return BERTH_OK;
+    };
+    f.verify();
+    EXPECT_EQ(f.place("p1"), "on n7");
+    EXPECT_EQ(f.place("p2"), "on n7");
+    EXPECT_EQ(f.found, Lines{});
+  }
+}
+
 TEST(ReuseCheck, AnswersOfThatPluginAreNotReusedAnyMore) {
   TwelveNodes f;
   f.secretive_filter("Secretive");
