@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // DefaultPreemption: when no node has room, says which less important pods should go, and from where.
 //
-// Decides: who may preempt, how important a victim is and which node is the best (pick_one.hpp). The search itself,
+// Decides: who may preempt, how important a victim is and which node is the best (DefaultVictimOrder). The search itself,
 //          what-if rows, disruption budgets and the evictions are the host's.
 // Ties:    the node that stands earlier in the list; upstream takes any.
 // Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/defaultpreemption. Departs: every node is searched unless
 //          the args give a sample size.
 #include <berth/plugin.hpp>
+#include <berth/preemption/victim_order.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
-
-#include "pick_one.hpp"
 
 namespace berth::default_preemption {
 namespace {
@@ -79,7 +78,7 @@ class DefaultPreemption {
     request.no_victims = borrow("No preemption victims found for incoming pod");
     request.not_searched = borrow("Preemption is not helpful for scheduling");
     if (sampled_) take_sample(point.unschedulable(), request);
-    const Preemption::Found found = preemption_.search<PickOne>(cycle, request);
+    const Preemption::Found found = preemption_.search<DefaultVictimOrder>(cycle, request);
     if (!found.verdict.is_ok()) {
       if (found.verdict.code() == BERTH_UNSCHEDULABLE) {
         // Where others rejected every candidate, the pod keeps its nomination.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-
-#include "pick_one.hpp"
+#include <berth/preemption/victim_order.hpp>
 
 namespace berth::default_preemption {
 namespace {
@@ -21,45 +20,51 @@ std::size_t picked(const std::vector<Node>& nodes) {
   for (const Node& node : nodes)
     raw.push_back(
         {node.victims.data(), evicted.data(), static_cast<std::uint32_t>(node.victims.size()), node.violations});
-  std::vector<std::uint64_t> ranks(nodes.size() * PickOne::criteria.size());
-  PickOne::rank(raw, ranks.data());
+  std::vector<std::uint64_t> ranks(nodes.size() * DefaultVictimOrder::criteria.size());
+  DefaultVictimOrder::rank(raw, ranks.data());
   std::size_t best = 0;
   for (std::size_t i = 1; i < nodes.size(); ++i) {
-    const auto* a = &ranks[i * PickOne::criteria.size()];
-    const auto* b = &ranks[best * PickOne::criteria.size()];
-    if (std::lexicographical_compare(a, a + PickOne::criteria.size(), b, b + PickOne::criteria.size())) best = i;
+    const auto* a = &ranks[i * DefaultVictimOrder::criteria.size()];
+    const auto* b = &ranks[best * DefaultVictimOrder::criteria.size()];
+    if (std::lexicographical_compare(a, a + DefaultVictimOrder::criteria.size(), b,
+                                     b + DefaultVictimOrder::criteria.size()))
+      best = i;
   }
   return best;
 }
 
-TEST(PickOne, PrefersFewerViolationsToEverything) {
+TEST(DefaultVictimOrder, PrefersFewerViolationsToEverything) {
   EXPECT_EQ(picked({{{victim(1)}, 1}, {{victim(1000), victim(1000)}, 0}}), 1u);
 }
-TEST(PickOne, ThenTheLowerHighestPriority) {
+TEST(DefaultVictimOrder, ThenTheLowerHighestPriority) {
   EXPECT_EQ(picked({{{victim(10)}}, {{victim(9), victim(9), victim(9)}}}), 1u);
   EXPECT_EQ(picked({{{victim(-1)}}, {{victim(-2)}}}), 1u);
 }
-TEST(PickOne, ThenTheSmallerSum) { EXPECT_EQ(picked({{{victim(10), victim(5)}}, {{victim(10), victim(4)}}}), 1u); }
-TEST(PickOne, CountsNegativePrioritiesAsPods) { EXPECT_EQ(picked({{{victim(-5), victim(-5)}}, {{victim(-5)}}}), 1u); }
-TEST(PickOne, ThenTheLaterStartOfTheMostImportant) {
+TEST(DefaultVictimOrder, ThenTheSmallerSum) {
+  EXPECT_EQ(picked({{{victim(10), victim(5)}}, {{victim(10), victim(4)}}}), 1u);
+}
+TEST(DefaultVictimOrder, CountsNegativePrioritiesAsPods) {
+  EXPECT_EQ(picked({{{victim(-5), victim(-5)}}, {{victim(-5)}}}), 1u);
+}
+TEST(DefaultVictimOrder, ThenTheLaterStartOfTheMostImportant) {
   EXPECT_EQ(picked({{{victim(10, 5), victim(1, 9)}}, {{victim(10, 6), victim(1, 1)}}}), 1u);
   EXPECT_EQ(picked({{{victim(10, 5)}}, {{victim(10, k_late)}}}), 1u);
 }
-TEST(PickOne, TakesTheEarlierOfEquals) { EXPECT_EQ(picked({{{victim(1, 1)}}, {{victim(1, 1)}}}), 0u); }
+TEST(DefaultVictimOrder, TakesTheEarlierOfEquals) { EXPECT_EQ(picked({{{victim(1, 1)}}, {{victim(1, 1)}}}), 0u); }
 
-TEST(PickOne, RanksOnlyWhoIsEvicted) {
+TEST(DefaultVictimOrder, RanksOnlyWhoIsEvicted) {
   const std::vector<Victim> pods{victim(100, 1), victim(1, 7)};
   const std::uint8_t evicted[] = {0, 1};
   const berth_victims_v1 node{pods.data(), evicted, 2, 0};
   std::uint64_t all[5], one[5];
-  PickOne::rank({&node, 1}, all);
+  DefaultVictimOrder::rank({&node, 1}, all);
   const std::uint8_t alone[] = {1};
   const berth_victims_v1 single{pods.data() + 1, alone, 1, 0};
-  PickOne::rank({&single, 1}, one);
+  DefaultVictimOrder::rank({&single, 1}, one);
   EXPECT_TRUE(std::equal(all, all + 5, one));
 }
 
-TEST(PickOne, AFurtherVictimNeverImprovesARank) {
+TEST(DefaultVictimOrder, AFurtherVictimNeverImprovesARank) {
   std::uint64_t seed = 20261120;
   const auto draw = [&](std::uint64_t below) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -78,17 +83,17 @@ TEST(PickOne, AFurtherVictimNeverImprovesARank) {
     evicted[draw(pods.size())] = 1;
     std::uint64_t before[5], after[5];
     berth_victims_v1 node{pods.data(), evicted.data(), static_cast<std::uint32_t>(pods.size()), 0};
-    PickOne::rank({&node, 1}, before);
+    DefaultVictimOrder::rank({&node, 1}, before);
     evicted[draw(pods.size())] = 1;
-    PickOne::rank({&node, 1}, after);
+    DefaultVictimOrder::rank({&node, 1}, after);
     EXPECT_FALSE(std::lexicographical_compare(after, after + 5, before, before + 5)) << "round " << round;
   }
 }
 
-TEST(PickOne, OrdersPodsByPriorityThenStart) {
+TEST(DefaultVictimOrder, OrdersPodsByPriorityThenStart) {
   const Victim pods[] = {victim(1, 5), victim(2, 9), victim(2, 3), {k_late, 2, 0, 3, 0}, {k_late, 2, 0, 4, 0}};
   std::uint64_t keys[10];
-  PickOne::importance(pods, keys);
+  DefaultVictimOrder::importance(pods, keys);
   std::vector<std::size_t> order{0, 1, 2, 3, 4};
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return std::pair(keys[2 * a], keys[2 * a + 1]) < std::pair(keys[2 * b], keys[2 * b + 1]);

@@ -84,6 +84,23 @@ class Preemption : public Service<berth_preemption_v1> {
     if (code == BERTH_UNSCHEDULABLE) return {Verdict::unschedulable(result.explanation), result};
     return {Verdict::of(code, note.str()), result};
   }
+  /// The same, where may_go(Pod, Slot) -> bool says which pods may be evicted; the pod shows what show() does. Asked once per
+  /// pod on a node that is looked at, of those below request.below_priority, which may be INT64_MAX. Pure. After an exception
+  /// no further pod may go, and it goes on in the policy when the search is over.
+  template <class P, class MayGo>
+  Found search(const Cycle& cycle, berth_preemption_request_v1 request, MayGo&& may_go) const {
+    auto ask = [&may_go](Pod pod, Slot node) -> bool { return may_go(pod, node); };
+    detail::Visitor visitor{ask, {}};
+    using V = decltype(visitor);
+    request.may_go = [](void* arg, const berth_pod_v1* pod, berth_slot node) -> std::uint32_t {
+      auto& carrier = *static_cast<V*>(arg);
+      return carrier.thrown ? 0 : carrier(Pod(pod), node);
+    };
+    request.may_go_arg = &visitor;
+    Found found = search<P>(cycle, request);
+    visitor.rethrow();
+    return found;
+  }
   /// visit(std::string_view uid) of the victims of the last search, most important first. visit must not throw.
   /// Each uid is borrowed for its visit.
   template <class Visit>

@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who matters more on a node, and which node is the best one to evict from.
-// Source: kubernetes v1.36 pkg/scheduler/util/utils.go (MoreImportantPod),
-//         pkg/scheduler/framework/preemption/preemption.go (pickOneNodeForPreemption).
+/// kube-scheduler's order of victims and of nodes: what Preemption::search<P>() needs of a policy that departs from it only in who
+/// may go.
+///
+///     const berth::Preemption::Found found = preemption.search<berth::DefaultVictimOrder>(cycle, request, may_go);
+///
+/// Threads: any: pure functions. Units: as in ext/preemption.h. Errors: none.
+/// Source:  kubernetes v1.36 pkg/scheduler/util/utils.go (MoreImportantPod),
+///          pkg/scheduler/framework/preemption/preemption.go (pickOneNodeForPreemption).
 #pragma once
 #include <berth/preemption.hpp>
 
+#include <algorithm>
 #include <array>
 
-namespace berth::default_preemption {
+namespace berth {
+inline namespace sdk {
 
+namespace detail {
 /// Numbers in the order of their unsigned words.
 constexpr std::uint64_t ascending(std::int64_t value) noexcept {
   return static_cast<std::uint64_t>(value) ^ (std::uint64_t{1} << 63);
 }
+}  // namespace detail
 
-struct PickOne {
+/// Ties: the node that stands earlier in the list; upstream takes any.
+struct DefaultVictimOrder {
   static constexpr std::array<const char*, 5> criteria{
       "fewest violated disruption budgets", "lowest priority of the most important victim",
       "smallest sum of the victims' priorities", "fewest victims", "latest start of the most important victims"};
@@ -23,9 +33,9 @@ struct PickOne {
   /// first: upstream takes "now" for their start, read again at each comparison.
   static void importance(std::span<const Victim> pods, std::uint64_t* keys) noexcept {
     for (std::size_t i = 0; i < pods.size(); ++i) {
-      keys[2 * i] = ~ascending(pods[i].priority);
-      keys[2 * i + 1] =
-          pods[i].start_ns == BERTH_NOT_STARTED ? ~std::uint64_t{pods[i].position} : ascending(pods[i].start_ns);
+      keys[2 * i] = ~detail::ascending(pods[i].priority);
+      keys[2 * i + 1] = pods[i].start_ns == BERTH_NOT_STARTED ? ~std::uint64_t{pods[i].position}
+                                                              : detail::ascending(pods[i].start_ns);
     }
   }
 
@@ -45,11 +55,12 @@ struct PickOne {
         sum += node.evicted[i] * (node.pods[i].priority + k_offset);
         count += node.evicted[i];
       }
-      const std::uint64_t words[] = {node.violations, ascending(leader.priority), ascending(sum),
-                                     static_cast<std::uint64_t>(count), ~ascending(leader.start_ns)};
+      const std::uint64_t words[] = {node.violations, detail::ascending(leader.priority), detail::ascending(sum),
+                                     static_cast<std::uint64_t>(count), ~detail::ascending(leader.start_ns)};
       ranks = std::copy(std::begin(words), std::end(words), ranks);
     }
   }
 };
 
-}  // namespace berth::default_preemption
+}  // namespace sdk
+}  // namespace berth
