@@ -30,7 +30,7 @@ inline namespace sdk {
 class QueuedPod {
  public:
   explicit QueuedPod(const berth_queue_pod_v1* raw) noexcept : raw_(raw) {}
-  /// The requested groups.
+  /// The requested groups; in pre_enqueue identity and placement as well (0.6).
   Pod pod() const noexcept { return Pod(raw_->pod); }
   /// How often it was tried.
   std::uint32_t attempts() const noexcept { return raw_->attempts; }

@@ -24,7 +24,8 @@ typedef struct berth_queue_ops_v1 {
   /* 1 when a comes before b. Beside a key it is asked about pods with equal keys, and must not depend on time (0.3);
    * where key_words is 0 about all, which is slow.                                                              [watch] */
   int32_t (*less)(void* self, const berth_queue_pod_v1* a, const berth_queue_pod_v1* b);
-  /* OK lets the pod into the active queue; any other code gates it until an event of the plugin's interests.     [watch] */
+  /* OK lets the pod into the active queue; any other code gates it until an event of the plugin's interests. The pod shows identity
+   * and placement besides the requested groups (0.6).                                                            [watch] */
   berth_code (*pre_enqueue)(void* self, const berth_queue_pod_v1* pod, berth_note_v1* note);
 } berth_queue_ops_v1;
 

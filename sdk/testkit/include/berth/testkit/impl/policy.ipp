@@ -42,7 +42,7 @@ BERTH_TESTKIT_INLINE Outcome Policy::outcome(berth_code code, const NoteRecord& 
 }
 
 BERTH_TESTKIT_INLINE Outcome Policy::pre_enqueue(const PodSpec& spec) {
-  PodRecord pod(host_, spec);
+  PodRecord pod(host_, spec, BERTH_POD_IDENTITY | BERTH_POD_PLACEMENT);
   const berth_queue_pod_v1 queued{sizeof queued, 1, 0, pod.raw(), 0};
   NoteRecord note;
   return outcome(ops<berth_queue_ops_v1>("berth.queue/1")->pre_enqueue(self_, &queued, note.raw()), note);
