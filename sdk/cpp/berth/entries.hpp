@@ -267,7 +267,7 @@ template <class P>
 berth_code normalize(void* self, const berth_cycle_v1* cycle, const berth_slot* nodes, std::int64_t* scores,
                      std::uint32_t count, berth_note_v1* note) noexcept {
   return guarded_call(note, [&] {
-    std::as_const(policy_of<P>(self)).normalize(Cycle(cycle), span_of(nodes, count), span_of(scores, count));
+    policy_of<P>(self).normalize(Cycle(cycle), span_of(nodes, count), span_of(scores, count));
     return static_cast<berth_code>(BERTH_OK);
   });
 }
@@ -298,10 +298,10 @@ constexpr berth_score_ops_v1 make_score_ops() {
     static_assert(P::normalization == Normalize::custom,
                   "normalize is used with normalization = Normalize::custom only");
     static_assert(
-        requires(const P& p, const Cycle& c, std::span<const Slot> n, std::span<std::int64_t> s) {
+        requires(P & p, const Cycle& c, std::span<const Slot> n, std::span<std::int64_t> s) {
           { p.normalize(c, n, s) } -> std::same_as<void>;
         },
-        "expected: void normalize(const berth::Cycle&, std::span<const berth::Slot>, std::span<std::int64_t>) const");
+        "expected: void normalize(const berth::Cycle&, std::span<const berth::Slot>, std::span<std::int64_t>)");
     ops.normalize = &normalize<P>;
   }
   return ops;

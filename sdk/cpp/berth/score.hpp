@@ -6,7 +6,7 @@
 ///
 /// `static constexpr Normalize normalization` says what the host does with the raw scores (default: none, they are
 /// 0..100 already). Normalize::custom needs `void normalize(const Cycle&, std::span<const Slot>,
-/// std::span<std::int64_t>) const`. [worker] as for filter; normalize is [cycle].
+/// std::span<std::int64_t>)`. [worker] as for filter; normalize is [cycle] and need not be const: it may keep what it found.
 ///
 /// Units:    raw scores are any int64; after normalisation 0 .. Setup::score_max(), else the attempt ends as an error.
 /// Lifetime: the block and its scores live for the call. Source: ext/score.h, berth.score/1.

@@ -9,6 +9,7 @@
 #include <berth/placed_pods.hpp>
 #include <berth/plugin.hpp>
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -21,34 +22,40 @@ class PodState {
       .name = "PodState",
       .version = "1.0.0",
       .summary = "Prefers nodes with terminating pods to nodes with nominated ones."};
-  static constexpr const char* services[] = {berth::Pods::id, berth::Intern::id};
+  static constexpr const char* services[] = {berth::Pods::id, berth::Intern::id, berth::NodeColumns::id};
   // Scores reject no pod: no event concerns it.
   static constexpr std::array<berth::Interest, 0> interests{};
-  static constexpr berth::Normalize normalization = berth::Normalize::minmax_integer;
+  static constexpr berth::Normalize normalization = berth::Normalize::custom;
 
   explicit PodState(berth::Setup& setup)
-      : pods_(setup.service<berth::Pods>()), intern_(setup.service<berth::Intern>()), names_(setup.name()) {}
+      : pods_(setup.service<berth::Pods>()),
+        intern_(setup.service<berth::Intern>()),
+        columns_(setup.service<berth::NodeColumns>()),
+        names_(setup.name()) {}
   ~PodState() { forget(); }
   PodState(const PodState&) = delete;
   PodState& operator=(const PodState&) = delete;
 
+  /// All of it happens in normalize, which sees the nodes at once and may ask about nominated pods.
+  std::int64_t score_each(const berth::Cycle&, berth::Row) const { return 0; }
+
   /// Of the many pods on nodes only those that came and went since the last attempt are looked at.
-  berth::Verdict pre_score(const berth::Cycle& cycle, berth::PreScore<>&) {
+  void normalize(const berth::Cycle& cycle, std::span<const berth::Slot> nodes, std::span<std::int64_t> scores) {
     followed_.follow(
         pods_, cycle, [&] { forget(); },
         [&](const berth::PlacedPod& placed, int by) {
           if (placed.is_terminating()) count(placed.pod().node_name(), by);
         });
-    raw_ = terminating_;
+    ByNode raw = terminating_;
     pods_.nominated(cycle, BERTH_NO_SLOT,
-                    [&](const berth::PlacedPod& placed) { --raw_[placed.pod().nominated_node()]; });
-    // All nodes are alike: all would score 0.
-    return raw_.empty() ? berth::Verdict::skip() : berth::Verdict::ok();
-  }
-
-  std::int64_t score_each(const berth::Cycle&, berth::Row node) const {
-    const auto at = raw_.find(node[names_]);
-    return at == raw_.end() ? 0 : at->second;
+                    [&](const berth::PlacedPod& placed) { --raw[placed.pod().nominated_node()]; });
+    if (raw.empty()) return;  // all nodes are alike
+    const berth::Id* const names = columns_.column(cycle, names_);
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (const auto at = raw.find(names[nodes[i]]); at != raw.end()) scores[i] = at->second;
+    const auto [lowest, highest] = std::minmax_element(scores.begin(), scores.end());
+    const std::int64_t least = *lowest, range = *highest - *lowest;
+    for (std::int64_t& score : scores) score = range == 0 ? 0 : (score - least) * BERTH_SCORE_MAX / range;
   }
 
  private:
@@ -69,10 +76,10 @@ class PodState {
 
   berth::Pods pods_;
   berth::Intern intern_;
+  berth::NodeColumns columns_;
   berth::IdColumn names_;
   berth::PlacedPodsFollowed followed_;
   ByNode terminating_;  ///< by name of the node; a sum of 0 is not kept
-  ByNode raw_;          ///< of the attempt at hand: read by scores until the next pre_score
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <berth/json.hpp>
+#include <berth/testkit/cluster.hpp>
 #include <berth/testkit/module.hpp>
-#include <berth/testkit/placed_pods.hpp>
 
 #include <fstream>
 #include <iterator>
@@ -32,16 +32,10 @@ struct Nodes {
     for (std::int64_t i = 0; i < count; ++i)
       pods.nominate(node, {.name = "p" + std::to_string(made++), .nominated_node = specs[node].name});
   }
-  Scores scores() {
-    Attempt attempt(policy, {}, specs);
-    const Outcome prepared = attempt.pre_score();
-    if (prepared.code == BERTH_SKIP) return Scores(specs.size(), 0);
-    EXPECT_EQ(prepared, Outcome{});
-    return attempt.normalized();
-  }
+  Scores scores() { return Attempt(policy, {}, FakeCluster::of(policy).nodes = specs).normalized(); }
 
   std::vector<NodeSpec> specs;
-  Policy policy{tested_library(), "", FakePods::install};
+  Policy policy{tested_library(), "", FakeCluster::install};
   FakePods& pods = FakePods::of(policy);
   std::string last;
   int made = 0;
