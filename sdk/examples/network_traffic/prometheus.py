@@ -23,7 +23,7 @@ import urllib.parse
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "http_client"))
-import beside  # noqa: E402
+from beside import add_options, run, serve  # noqa: E402
 
 METRIC = "node_network_receive_bytes_total"
 PATIENCE_S = 120
@@ -40,7 +40,7 @@ def exporter(rates):
         lines += [f'{METRIC}{{device="eth0",kubernetes_node="{node}"}} {rate * elapsed:.3f}' for node, rate in rates.items()]
         return 200, "\n".join(lines) + "\n"
 
-    return beside.serve(answer)
+    return serve(answer)
 
 
 def free_port():
@@ -102,7 +102,7 @@ def until(condition):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rate", action="append", default=[], metavar="NODE=BYTES")
-    beside.add_options(parser)
+    add_options(parser)
     options = parser.parse_args()
     rates = {node: float(rate) for node, rate in (text.split("=") for text in options.rate)}
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -111,7 +111,7 @@ def main():
         try:
             if not prometheus.knows(len(rates)):
                 raise SystemExit(f"prometheus does not see the nodes:\n{prometheus.log.read_text()}")
-            return beside.run(parser, options, "PROMETHEUS_ADDRESS", prometheus.port)
+            return run(parser, options, "PROMETHEUS_ADDRESS", prometheus.port)
         finally:
             prometheus.stop()
 
