@@ -79,7 +79,7 @@ inline double risk_score(double capacity, double asked, double mean, double devi
   const auto share = [&](double amount) { return std::clamp(amount / capacity, 0.0, 1.0); };
   const double used = share(std::max(asked, 0.0) + std::clamp(mean, 0.0, capacity));
   double varies = share(std::clamp(deviation, 0.0, capacity));
-  if (sensitivity >= 0) varies = std::pow(varies, 1 / sensitivity);
+  if (sensitivity >= 0 && sensitivity != 1) varies = std::pow(varies, 1 / sensitivity);
   varies = std::clamp(varies * margin, 0.0, 1.0);
   return (1 - (used + varies) / 2) * 100;
 }

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace trimaran {
 
@@ -16,10 +17,11 @@ class YoungPods {
   /// A pod is young until a reading is this much younger than the pod's time on its node.
   static constexpr std::int64_t k_reporting_seconds = 60;
 
-  /// cores_of(Pod): what the pod is predicted to use.
+  /// cores_of(Pod): what the pod is predicted to use. Costs what came and went, and all young pods when the reading is new.
   template <class CoresOf>
   void follow(const berth::Pods& pods, const berth::Cycle& cycle, std::int64_t now_s, std::int64_t read_s,
               CoresOf&& cores_of) {
+    touched_.clear();
     followed_.follow(
         pods, cycle,
         [&] {
@@ -27,20 +29,25 @@ class YoungPods {
           for (auto& [uid, each] : by_uid_) each.count = 0;
         },
         [&](const berth::PlacedPod& placed, int by) {
-          const auto at = by_uid_.find(placed.pod().uid());
-          if (at != by_uid_.end()) {
-            at->second.count += by;
-          } else if (has_counted_ || !counts_all_ || placed.is_assumed()) {
+          auto at = by_uid_.find(placed.pod().uid());
+          if (at == by_uid_.end()) {
+            if (counts_all_ && !has_counted_ && !placed.is_assumed()) return;
             // What changed in something comes and goes: it is forgotten below.
-            by_uid_.emplace(placed.pod().uid(), Young{placed.node(), now_s, cores_of(placed.pod()), by});
+            at = by_uid_.emplace(placed.pod().uid(), Young{placed.node(), now_s, cores_of(placed.pod()), 0, false})
+                     .first;
           }
+          at->second.count += by;
+          touched_.push_back(at->first);
         });
+    if (counts_all_ || read_s != read_s_) {
+      touched_.clear();
+      for (const auto& [uid, each] : by_uid_) touched_.push_back(uid);
+    }
     has_counted_ = true;
     counts_all_ = false;
-    std::erase_if(by_uid_,
-                  [&](const auto& each) { return each.second.count <= 0 || !is_young(each.second.since_s, read_s); });
-    by_slot_.clear();
-    for (const auto& [uid, each] : by_uid_) by_slot_[each.node] += each.cores;
+    read_s_ = read_s;
+    for (const std::string& uid : touched_)
+      if (const auto at = by_uid_.find(uid); at != by_uid_.end()) settle(at);
   }
   /// As of the last follow().
   std::int64_t cores_on(berth::Slot node) const noexcept {
@@ -54,14 +61,23 @@ class YoungPods {
     std::int64_t since_s;
     std::int64_t cores;
     int count;
+    bool is_in_sum;
   };
-  static bool is_young(std::int64_t since_s, std::int64_t read_s) noexcept {
-    return read_s - since_s < k_reporting_seconds;
+  using ByUid = std::map<std::string, Young, std::less<>>;
+
+  void settle(ByUid::iterator at) {
+    Young& young = at->second;
+    const bool stays = young.count > 0 && read_s_ - young.since_s < k_reporting_seconds;
+    if (stays != young.is_in_sum) by_slot_[young.node] += stays ? young.cores : -young.cores;
+    young.is_in_sum = stays;
+    if (!stays) by_uid_.erase(at);
   }
 
   berth::PlacedPodsFollowed followed_;
-  std::map<std::string, Young, std::less<>> by_uid_;
-  std::map<berth::Slot, std::int64_t> by_slot_;
+  ByUid by_uid_;
+  std::map<berth::Slot, std::int64_t> by_slot_;  ///< sums; 0 where there is none
+  std::vector<std::string> touched_;             ///< of follow(), kept for its memory
+  std::int64_t read_s_ = 0;
   bool has_counted_ = false, counts_all_ = false;
 };
 
