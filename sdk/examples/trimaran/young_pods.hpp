@@ -50,10 +50,7 @@ class YoungPods {
       if (const auto at = by_uid_.find(uid); at != by_uid_.end()) settle(at);
   }
   /// As of the last follow().
-  std::int64_t cores_on(berth::Slot node) const noexcept {
-    const auto at = by_slot_.find(node);
-    return at == by_slot_.end() ? 0 : at->second;
-  }
+  std::int64_t cores_on(berth::Slot node) const noexcept { return node < by_slot_.size() ? by_slot_[node] : 0; }
 
  private:
   struct Young {
@@ -68,6 +65,7 @@ class YoungPods {
   void settle(ByUid::iterator at) {
     Young& young = at->second;
     const bool stays = young.count > 0 && read_s_ - young.since_s < k_reporting_seconds;
+    if (young.node >= by_slot_.size()) by_slot_.resize(young.node + std::size_t{1}, 0);
     if (stays != young.is_in_sum) by_slot_[young.node] += stays ? young.cores : -young.cores;
     young.is_in_sum = stays;
     if (!stays) by_uid_.erase(at);
@@ -75,8 +73,8 @@ class YoungPods {
 
   berth::PlacedPodsFollowed followed_;
   ByUid by_uid_;
-  std::map<berth::Slot, std::int64_t> by_slot_;  ///< sums; 0 where there is none
-  std::vector<std::string> touched_;             ///< of follow(), kept for its memory
+  std::vector<std::int64_t> by_slot_;  ///< sums
+  std::vector<std::string> touched_;   ///< of follow(), kept for its memory
   std::int64_t read_s_ = 0;
   bool has_counted_ = false, counts_all_ = false;
 };
