@@ -26,6 +26,7 @@ struct FakePlugin {
   const berth_plugin_v1& describe() {
     described()[name] = this;
     points.clear();
+    if (pre_enqueue) points.push_back({"berth.queue/1", &queue_ops});
     if (pre_filter) points.push_back({"berth.prepare/1", &prepare_ops});
     if (filter) points.push_back({"berth.filter/1", &filter_ops});
     if (post_filter) points.push_back({"berth.post_filter/1", &post_filter_ops});
@@ -73,6 +74,7 @@ struct FakePlugin {
   std::vector<std::string> reasons;   // ids from 1
   std::vector<const char*> services;  // that it declares
   std::function<berth_code(const berth_binder_v1&, berth_note_v1*)> create;
+  std::function<berth_code(const berth_queue_pod_v1&, berth_note_v1*)> pre_enqueue;
   std::function<berth_code(berth_cycle_v1&, berth_prepare_out_v1&, berth_note_v1*)> pre_filter;
   std::function<void(void* state)> state_free;
   std::function<berth_code(const berth_cycle_v1&, const berth_node_block_v1&, berth_filter_out_v1&, berth_note_v1*)>
@@ -106,6 +108,10 @@ struct FakePlugin {
     return plugin.create ? plugin.create(*binder, note) : static_cast<berth_code>(BERTH_OK);
   }
 
+  berth_queue_ops_v1 queue_ops{sizeof(berth_queue_ops_v1), 0, nullptr, nullptr,
+                               [](void* self, const berth_queue_pod_v1* pod, berth_note_v1* note) -> berth_code {
+                                 return of(self).pre_enqueue(*pod, note);
+                               }};
   berth_prepare_ops_v1 prepare_ops{
       sizeof(berth_prepare_ops_v1),
       0,

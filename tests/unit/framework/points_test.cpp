@@ -2,6 +2,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "framework/points/queue.hpp"
 #include "unit/framework/framework_fixture.hpp"
 
 namespace berth::framework::testing {
@@ -163,6 +164,25 @@ TEST(PluginInstanceDeathTest, EndsTheProcessWhenCreateHangs) {
   };
   EXPECT_EXIT(static_cast<void>(f.create(plugin)), ::testing::ExitedWithCode(1),
               "BERTH-P052 create took too long\n  plugin:    Hangs\n  evidence:  create has run for 50 ms");
+}
+
+/// A gate that asks about a pod's uid must not have to request what makes every pod a class of its own.
+TEST(PreEnqueue, ShowsIdentityToAGateThatRequestedNone) {
+  FrameworkFixture f;
+  FakePlugin& gate = f.make_plugin("Gate");
+  std::string name, uid;
+  gate.pre_enqueue = [&](const berth_queue_pod_v1& queued, berth_note_v1*) -> berth_code {
+    name = std::string(queued.pod->name.ptr, queued.pod->name.len);
+    uid = std::string(queued.pod->uid.ptr, queued.pod->uid.len);
+    return BERTH_OK;
+  };
+  const PluginInstance& instance = f.add(gate);
+  const model::PodPtr pod = f.make_pod("p");
+  QueueCalls calls;
+  EXPECT_TRUE(calls.pre_enqueue(instance, {pod, 0, 1, 0}).success());
+  EXPECT_EQ(name, "p");
+  EXPECT_FALSE(uid.empty());
+  EXPECT_EQ(instance.fields().groups & BERTH_POD_IDENTITY, 0u);
 }
 
 }  // namespace
