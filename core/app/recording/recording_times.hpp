@@ -19,7 +19,7 @@ struct RecordingTimes {
     std::int64_t decisions = 0, without_node = 0;
     std::int64_t pending = 0;                  // pods that had no node when it ended; -1: the cluster was not known
     std::int64_t took_ns = 0, longest_ns = 0;  // of all its decisions together, and of the longest
-    std::vector<Work> plugins;  // in the order of RecordingTimes::plugins, whose last ones may be missing
+    std::vector<Work> plugins = {};  // in the order of RecordingTimes::plugins, whose last ones may be missing
   };
   std::int64_t from_ms = 0, to_ms = 0;  // wall clock, both rounded up: of the first and of the last record
   std::int64_t slice_ms = 1;
