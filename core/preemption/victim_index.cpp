@@ -27,7 +27,8 @@ berth_victim_v1 victim_facts(const model::Pod& pod, cache::Slot node, std::uint3
   return {pod.start_ns == 0 ? BERTH_NOT_STARTED : pod.start_ns, pod.priority, flags_of(pod), position, node};
 }
 
-PodOnNode VictimIndex::pod_on_node(const model::Pod& pod, cache::PodHandle handle) {
+PodOnNode VictimIndex::pod_on_node(const model::PodPtr& pod_ptr, cache::PodHandle handle) {
+  const model::Pod& pod = *pod_ptr;
   PodOnNode out;
   Amounts amounts{};
   const model::PodRequests& requests = pod.requests;
@@ -42,7 +43,7 @@ PodOnNode VictimIndex::pod_on_node(const model::Pod& pod, cache::PodHandle handl
   amounts[static_cast<std::size_t>(Amount::nonzero_memory)] = requests.nonzero_memory_bytes;
   amounts[static_cast<std::size_t>(Amount::pods)] = 1;
   out.amounts = amount_class(amounts);
-  out.labels = label_class(pod);
+  out.shape = shape_number(pod_ptr);
   out.handle = handle;
   out.has_lists = !pod.spec->host_ports.empty() ||
                   std::any_of(pod.volumes.begin(), pod.volumes.end(),
@@ -60,20 +61,9 @@ std::uint32_t VictimIndex::amount_class(const Amounts& amounts) {
   return at->second;
 }
 
-std::size_t VictimIndex::HashLabels::operator()(const LabelKey& key) const noexcept {
-  std::size_t seed = key.first;
-  for (const model::Label& label : key.second) {
-    boost::hash_combine(seed, label.key);
-    boost::hash_combine(seed, label.value);
-  }
-  return seed;
-}
-
-std::uint32_t VictimIndex::label_class(const model::Pod& pod) {
-  if (pod.labels.empty()) return 0;
-  const auto [at, added] =
-      label_numbers_.try_emplace({pod.ns_symbol, pod.labels}, static_cast<std::uint32_t>(label_classes_.size()));
-  if (added) label_classes_.push_back(at->first);
+std::uint32_t VictimIndex::shape_number(const model::PodPtr& pod) {
+  const auto [at, added] = shape_numbers_.try_emplace(pod, static_cast<std::uint32_t>(shapes_.size()));
+  if (added) shapes_.push_back(pod);
   return at->second;
 }
 
@@ -86,8 +76,8 @@ void VictimIndex::start_over() {
   lowest_priority_ = INT32_MAX;
   amount_numbers_.clear();
   amount_classes_.clear();
-  label_numbers_.clear();
-  label_classes_.assign(1, {});
+  shape_numbers_.clear();
+  shapes_.clear();
   for (cache::Slot slot = 0; slot < host_.snapshot.slot_count(); ++slot) read(slot);
 }
 
@@ -103,8 +93,8 @@ void VictimIndex::refresh(Importance importance, void* self) {
   self_ = self;
   if (!known_ || membership_ != snapshot.membership_generation() ||
       end - position_ > cache::Snapshot::k_journal_capacity || ranges_.size() != snapshot.slot_count() ||
-      wasted_ > pods_.size() / 2 + k_tolerated_waste ||
-      amount_classes_.size() + label_classes_.size() > 2 * pods_.size() + k_tolerated_waste) {
+      wasted_ > pods_.size() / 2 + k_tolerated_waste || amount_classes_.size() > 2 * pods_.size() + k_tolerated_waste ||
+      shapes_.size() > 2 * snapshot.live_shape_count() + k_tolerated_waste) {
     start_over();
   } else {
     for (std::uint64_t p = position_; p != end; ++p) read(snapshot.journal(p));
@@ -123,7 +113,7 @@ void VictimIndex::read(cache::Slot slot) {
       if (const model::PodPtr pod = host_.pod_of(handle)) {
         fresh_facts_.push_back(victim_facts(*pod, slot, static_cast<std::uint32_t>(fresh_.size())));
         lowest_priority_ = std::min(lowest_priority_, fresh_facts_.back().priority);
-        fresh_.push_back(pod_on_node(*pod, handle));
+        fresh_.push_back(pod_on_node(pod, handle));
       }
   const auto count = static_cast<std::uint32_t>(fresh_.size());
   Held& held = ranges_[slot];

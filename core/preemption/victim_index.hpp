@@ -4,10 +4,10 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "berth/ext/preemption.h"
+#include "cache/shapes.hpp"
 #include "cache/snapshot.hpp"
 #include "framework/plugin_instance.hpp"
 
@@ -22,7 +22,7 @@ using Amounts = std::array<std::int64_t, k_amounts>;
 struct PodOnNode {
   cache::PodHandle handle = 0;
   std::uint32_t amounts = 0;  // class of what it takes
-  std::uint32_t labels = 0;   // class of namespace and labels; 0: no labels
+  std::uint32_t shape = 0;    // number of its shape among shapes()
   bool has_scalars = false;   // requests beyond Amounts
   bool has_lists = false;     // host ports or volumes
 };
@@ -49,9 +49,8 @@ class VictimIndex {
   const berth_victim_v1* facts() const noexcept { return facts_.data(); }
   /// By PodOnNode::amounts. Pods come from templates, so there are few.
   const Amounts* amounts() const noexcept { return amount_classes_.data(); }
-  /// By label class: namespace and labels of its pods.
-  using LabelKey = std::pair<Symbol, model::Labels>;
-  const std::vector<LabelKey>& label_classes() const noexcept { return label_classes_; }
+  /// By PodOnNode::shape: a pod of it, of which only what makes the shape may be read.
+  const std::vector<model::PodPtr>& shapes() const noexcept { return shapes_; }
   /// No pod has a lower priority; some that had it may be gone.
   std::int32_t lowest_priority() const noexcept { return lowest_priority_; }
   /// Grows when classes are numbered from the start: what was found out by their numbers holds no more.
@@ -61,16 +60,19 @@ class VictimIndex {
   struct Held {
     std::uint32_t first = 0, count = 0, capacity = 0;
   };
-  struct HashLabels {
-    std::size_t operator()(const LabelKey& key) const noexcept;
+  struct HashShape {
+    std::size_t operator()(const model::PodPtr& pod) const noexcept { return cache::shape_hash(*pod); }
+  };
+  struct SameShape {
+    bool operator()(const model::PodPtr& a, const model::PodPtr& b) const noexcept { return cache::same_shape(*a, *b); }
   };
   struct HashAmounts {
     std::size_t operator()(const Amounts& amounts) const noexcept;
   };
   void read(cache::Slot slot);
-  PodOnNode pod_on_node(const model::Pod& pod, cache::PodHandle handle);
+  PodOnNode pod_on_node(const model::PodPtr& pod, cache::PodHandle handle);
   std::uint32_t amount_class(const Amounts& amounts);
-  std::uint32_t label_class(const model::Pod& pod);
+  std::uint32_t shape_number(const model::PodPtr& pod);
   void start_over();
 
   framework::Host& host_;
@@ -78,7 +80,7 @@ class VictimIndex {
   void* self_ = nullptr;
   bool known_ = false;
   std::uint64_t position_ = 0, membership_ = 0, numbering_ = 0;
-  std::uint64_t symbol_generation_ = 0;  // label classes hold symbols that the pods held
+  std::uint64_t symbol_generation_ = 0;
   std::vector<PodOnNode> pods_;
   std::vector<berth_victim_v1> facts_;
   std::vector<Held> ranges_;  // by slot
@@ -86,8 +88,8 @@ class VictimIndex {
   std::size_t wasted_ = 0;  // rows of pods_ that no range covers
   boost::unordered_flat_map<Amounts, std::uint32_t, HashAmounts> amount_numbers_;
   std::vector<Amounts> amount_classes_;
-  boost::unordered_flat_map<LabelKey, std::uint32_t, HashLabels> label_numbers_;
-  std::vector<LabelKey> label_classes_{{}};  // 0: no labels
+  boost::unordered_flat_map<model::PodPtr, std::uint32_t, HashShape, SameShape> shape_numbers_;
+  std::vector<model::PodPtr> shapes_;
   std::vector<PodOnNode> fresh_;
   std::vector<berth_victim_v1> fresh_facts_;
   std::vector<std::uint64_t> keys_;

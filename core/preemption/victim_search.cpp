@@ -29,7 +29,7 @@ VictimSearchRun::VictimSearchRun(VictimSearch& search, framework::CycleContext& 
       index_(search.index_),
       rows_(search.rows_),
       alone_blocks_(search.alone_blocks_),
-      of_classes_(search.of_classes_),
+      of_shapes_(search.of_shapes_),
       context_(context),
       request_(request),
       self_(self),
@@ -48,6 +48,7 @@ VictimChoice VictimSearchRun::choose() {
 VictimChoice::Outcome VictimSearchRun::decide() {
   index_.refresh(request_.policy->importance, self_);
   match_budgets();
+  rows_.begin_search(index_.shapes().size());
   if (index_.lowest_priority() >= request_.below_priority) {
     // No pod may go, wherever it is.
     nodes_.clear();
@@ -126,14 +127,14 @@ bool VictimSearchRun::sample_is_full() const noexcept {
 void VictimSearchRun::match_budgets() {
   const bool changed = budgets_.refresh();
   const auto& budgets = budgets_.all();
-  const auto& classes = index_.label_classes();
+  const auto& shapes = index_.shapes();
   any_budget_ = !budgets.empty();
-  if (changed || index_.numbering() != of_classes_.numbering) of_classes_.budgets.clear();
-  of_classes_.numbering = index_.numbering();
-  for (std::size_t c = of_classes_.budgets.size(); c < classes.size(); ++c) {
-    auto& matching = of_classes_.budgets.emplace_back();
+  if (changed || index_.numbering() != of_shapes_.numbering) of_shapes_.budgets.clear();
+  of_shapes_.numbering = index_.numbering();
+  for (std::size_t s = of_shapes_.budgets.size(); s < shapes.size(); ++s) {
+    auto& matching = of_shapes_.budgets.emplace_back();
     for (std::uint32_t b = 0; b < budgets.size(); ++b)
-      if (protects(budgets[b], classes[c].first, classes[c].second)) matching.push_back(b);
+      if (protects(budgets[b], shapes[s]->ns_symbol, shapes[s]->labels)) matching.push_back(b);
   }
   allowed_.resize(budgets.size());
   for (std::size_t b = 0; b < budgets.size(); ++b) allowed_[b] = budgets[b].allowed;
@@ -154,7 +155,7 @@ void VictimSearchRun::order_turns(Row& row) {
   touched_.clear();
   bool any = false;
   each_victim(row, [&](std::uint32_t p) {
-    for (const std::uint32_t b : of_classes_.budgets[pods_[p].labels]) {
+    for (const std::uint32_t b : of_shapes_.budgets[pods_[p].shape]) {
       const auto& disrupted = budgets[b].disrupted;
       if (!disrupted.empty()) {
         const model::PodPtr pod = host_.pod_of(pods_[p].handle);
@@ -241,7 +242,7 @@ void VictimSearchRun::take_out(std::uint32_t r, Row& row, std::uint32_t victim) 
 void VictimSearchRun::tell(std::uint32_t r, const PodOnNode& pod, int sign) {
   const model::PodPtr model = host_.pod_of(pod.handle);
   rows_.charge_rest(r, *model, sign);
-  rows_.tell(r, *model, sign > 0);
+  rows_.tell(r, *model, pod.shape, sign > 0);
 }
 
 void VictimSearchRun::remove_all(std::uint32_t r, const Row& row) {

@@ -118,8 +118,8 @@ class VictimSearch {
     std::vector<std::int64_t> allowed_;  // by budget
     std::vector<std::uint32_t> touched_;
   };
-  /// Budgets by label class of the index, made when budgets or classes change.
-  struct BudgetsOfClasses {
+  /// Budgets by shape of the index, made when budgets or shapes change.
+  struct BudgetsOfShapes {
     std::vector<std::vector<std::uint32_t>> budgets;
     std::uint64_t numbering = 0;  // of the index, when those were found
   };
@@ -129,7 +129,7 @@ class VictimSearch {
   VictimIndex index_;
   WhatIfRows rows_;
   framework::NodeBlocks alone_blocks_;
-  BudgetsOfClasses of_classes_;
+  BudgetsOfShapes of_shapes_;
   Buffers buffers_;
   VictimChoice last_;
 };

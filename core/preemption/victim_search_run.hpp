@@ -78,7 +78,7 @@ class VictimSearchRun : private VictimSearch::Buffers {
   VictimIndex& index_;
   WhatIfRows& rows_;
   framework::NodeBlocks& alone_blocks_;
-  VictimSearch::BudgetsOfClasses& of_classes_;
+  VictimSearch::BudgetsOfShapes& of_shapes_;
   framework::CycleContext& context_;
   const berth_preemption_request_v1& request_;
   void* const self_;

@@ -62,7 +62,7 @@ Status WhatIf::tell(const model::Pod& pod, bool added) {
     const framework::Code code = framework::call_plugin(
         plugin, added ? observe::Point::add_pod : observe::Point::remove_pod, note,
         [&] { return call(plugin.self(), &cycle.abi, view.view(plugin.fields()), slot_, note.abi()); });
-    if (code != framework::Code::success)
+    if (code != framework::Code::success && code != framework::Code::skip)
       return fail(fmt::format("running {} on PreFilter plugin \"{}\": {}", added ? "AddPod" : "RemovePod",
                               plugin.name(), note.text()));
   }

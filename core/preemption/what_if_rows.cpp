@@ -72,7 +72,7 @@ void WhatIfRows::begin(framework::CycleContext& context, std::span<const cache::
                          (plugin->prepare->pod_added != nullptr || plugin->prepare->pod_removed != nullptr);
     asked_.push_back({plugin,
                       plugin->filter_is_reusable() && !watches && (plugin->filter_deps() & ~k_unmoved_by_pods) == 0,
-                      watches, watching * slots.size()});
+                      watches, watching, watching * slots.size()});
     watching += watches ? 1 : 0;
     for (const framework::BoundColumn& column : plugin->columns())
       if (column.kind == framework::BoundColumn::Kind::plain) follow(column.id);
@@ -84,6 +84,8 @@ void WhatIfRows::begin(framework::CycleContext& context, std::span<const cache::
   }
   watches_pods_ = watching != 0;
   states_.assign(watching * slots.size(), nullptr);
+  has_state_.assign(watching * block_.words(), 0);
+  joined_.assign(watching * block_.words(), 0);
 }
 
 void WhatIfRows::end() noexcept {
@@ -142,18 +144,24 @@ bool WhatIfRows::clone(const Asked& asked, std::uint32_t row) {
   const framework::Code code = framework::call_plugin(*asked.plugin, observe::Point::state_clone, note, [&] {
     return asked.plugin->prepare->state_clone(asked.plugin->self(), own, &state, note.abi());
   });
-  if (code == framework::Code::success) return true;
+  if (code == framework::Code::success) {
+    bitmap::set(&has_state_[asked.number * block_.words()], row);
+    return true;
+  }
   fail(row, *asked.plugin, fmt::format("cloning the state of plugin \"{}\": {}", asked.plugin->name(), note.text()),
        {});
   return false;
 }
 
-bool WhatIfRows::tell(std::uint32_t row, const model::Pod& pod, bool added) {
-  if (!watches_pods_) return true;
+bool WhatIfRows::tell(std::uint32_t row, const model::Pod& pod, std::uint32_t shape, bool added) {
+  if (!watches_pods_ || concerns_[shape] == 0) return true;
   framework::PodView view;
   view.reset(pod, context_->snapshot_arena());
+  Concern watching = 0;
   for (const Asked& asked : asked_) {
     if (!asked.watches) continue;
+    watching |= bit_of(asked);
+    if ((concerns_[shape] & bit_of(asked)) == 0) continue;
     const framework::PluginInstance& plugin = *asked.plugin;
     const auto call = added ? plugin.prepare->pod_added : plugin.prepare->pod_removed;
     if (call == nullptr) continue;
@@ -163,6 +171,11 @@ bool WhatIfRows::tell(std::uint32_t row, const model::Pod& pod, bool added) {
     const framework::Code code = framework::call_plugin(
         plugin, added ? observe::Point::add_pod : observe::Point::remove_pod, note,
         [&] { return call(plugin.self(), &cycle.abi, view.view(plugin.fields()), slots_[row], note.abi()); });
+    if (code == framework::Code::skip) {
+      if (asked.number < k_concern_bits) concerns_[shape] &= ~bit_of(asked);
+      continue;
+    }
+    if (added) bitmap::set(&joined_[asked.number * block_.words()], row);
     if (code == framework::Code::success) continue;
     fail(row, plugin,
          fmt::format("running {} on PreFilter plugin \"{}\": {}", added ? "AddPod" : "RemovePod", plugin.name(),
@@ -170,6 +183,7 @@ bool WhatIfRows::tell(std::uint32_t row, const model::Pod& pod, bool added) {
          {});
     return false;
   }
+  concerns_[shape] &= watching;
   return true;
 }
 
@@ -228,17 +242,49 @@ void WhatIfRows::judge(std::uint64_t* alive, bool again, std::span<framework::No
   for (const Asked& asked : asked_) {
     if (again && asked.fixed) continue;
     if (!bitmap::any(alive, words)) break;
-    if (!asked.watches && ask(asked, block_, context_->abi(*asked.plugin)->state, alive, verdicts)) continue;
-    for (std::size_t w = 0; w < words; ++w)
-      for (std::uint64_t rest = alive[w]; rest != 0; rest &= rest - 1) {
-        const auto row = static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
-        std::uint64_t fits = 1;
-        ask(asked, blocks_.what_if_row(row), state_of(asked, row), &fits,
-            verdicts.empty() ? verdicts : verdicts.subspan(row, 1));
-        if (fits == 0) bitmap::clear(alive, row);
-      }
+    if (asked.watches)
+      judge_watching(asked, again, alive, verdicts);
+    else if (!ask(asked, block_, context_->abi(*asked.plugin)->state, alive, verdicts))
+      judge_one_by_one(asked, alive, alive, verdicts);
   }
   observe::leave_block();
+}
+
+/// Rows that have no state of their own are a block; where no pod came that concerns the filter, it says what it said.
+void WhatIfRows::judge_watching(const Asked& asked, bool again, std::uint64_t* alive,
+                                std::span<framework::NodeVerdict> verdicts) {
+  const std::size_t words = block_.words();
+  const std::uint64_t* const own = &has_state_[asked.number * words];
+  std::uint64_t* const joined = &joined_[asked.number * words];
+  singles_.assign(alive, alive + words);
+  if (again)
+    for (std::size_t w = 0; w < words; ++w) singles_[w] &= joined[w];
+  std::fill_n(joined, words, 0);
+  together_ = singles_;
+  for (std::size_t w = 0; w < words; ++w) {
+    together_[w] &= ~own[w];
+    singles_[w] &= own[w];
+  }
+  if (bitmap::any(together_.data(), words)) {
+    passed_ = together_;
+    if (ask(asked, block_, context_->abi(*asked.plugin)->state, passed_.data(), verdicts))
+      for (std::size_t w = 0; w < words; ++w) alive[w] &= ~together_[w] | passed_[w];
+    else
+      judge_one_by_one(asked, together_.data(), alive, verdicts);
+  }
+  judge_one_by_one(asked, singles_.data(), alive, verdicts);
+}
+
+void WhatIfRows::judge_one_by_one(const Asked& asked, const std::uint64_t* rows, std::uint64_t* alive,
+                                  std::span<framework::NodeVerdict> verdicts) {
+  for (std::size_t w = 0; w < block_.words(); ++w)
+    for (std::uint64_t rest = rows[w]; rest != 0; rest &= rest - 1) {
+      const auto row = static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
+      std::uint64_t fits = 1;
+      ask(asked, blocks_.what_if_row(row), state_of(asked, row), &fits,
+          verdicts.empty() ? verdicts : verdicts.subspan(row, 1));
+      if (fits == 0) bitmap::clear(alive, row);
+    }
 }
 
 }  // namespace berth::preemption

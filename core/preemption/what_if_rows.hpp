@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -13,9 +14,10 @@ namespace berth::preemption {
 
 /// Many nodes at once as they would be without some of their pods, judged by the ordinary filter calls, one row each.
 ///
-/// Columns are copied once and then adjusted; plugins that watch single pods get a cloned state per row. What WhatIf
-/// does for one node, this does for a block; rows whose pods bring ports or volumes that a plugin reads, or that other
-/// pods are nominated to, are WhatIf's.
+/// Columns are copied once and then adjusted; plugins that watch single pods get a cloned state for each row where a pod
+/// came or went that concerns them, and judge the others with the cycle's own. What WhatIf does for one node, this does
+/// for a block; rows whose pods bring ports or volumes that a plugin reads, or that other pods are nominated to, are
+/// WhatIf's.
 /// Place:   VictimSearch. Ownership: buffers are kept between uses; cloned states live until end().
 /// Threads: the cycle's. The snapshot and the cycle's own states stay as they are.
 class WhatIfRows {
@@ -25,7 +27,9 @@ class WhatIfRows {
   WhatIfRows(const WhatIfRows&) = delete;
   WhatIfRows& operator=(const WhatIfRows&) = delete;
 
-  /// slots: at most k_max_block_rows, which stay where they are until end().
+  /// Another search: nothing is known of which shapes concern whom. shapes: numbers below are those of the index.
+  void begin_search(std::size_t shapes) { concerns_.assign(shapes, k_unknown_shape); }
+  /// slots: at most k_max_block_rows, which stay where they are until end(). Requires: begin_search() in this cycle.
   void begin(framework::CycleContext& context, std::span<const cache::Slot> slots);
   void end() noexcept;
 
@@ -47,17 +51,18 @@ class WhatIfRows {
   /// True when a pod means more to some filter than its amounts: it is to be told of by tell(), or charged by
   /// charge_rest().
   bool needs_model(const PodOnNode& pod) const noexcept {
-    return watches_pods_ || (pod.has_scalars && !scalar_changes_.empty());
+    return (watches_pods_ && concerns_[pod.shape] != 0) || (pod.has_scalars && !scalar_changes_.empty());
   }
   /// What charge() leaves out: scalar resources.
   void charge_rest(std::uint32_t row, const model::Pod& pod, int sign);
-  /// Tells the filters that watch pods. False when one of them failed: error(row) says how.
-  bool tell(std::uint32_t row, const model::Pod& pod, bool added);
+  /// Tells the filters that watch pods, those that the shape may concern. False when one of them failed: error(row)
+  /// says how.
+  bool tell(std::uint32_t row, const model::Pod& pod, std::uint32_t shape, bool added);
 
   /// Judges the rows that are set in `alive` and clears those that do not fit. `again`: the rows were judged before in
-  /// this begin() and only pods have come or gone since, so filters that look at nothing that pods change are not
-  /// asked. verdicts (by row): filled for rows that do not fit, when given. A filter that breaks rejects its row;
-  /// error() says how.
+  /// this begin(), fitted then or would after what tell() took away, and only pods have come since: filters are asked
+  /// about the rows where one may concern them. verdicts (by row): filled for rows that do not fit, when given. A filter
+  /// that breaks rejects its row; error() says how.
   void judge(std::uint64_t* alive, bool again, std::span<framework::NodeVerdict> verdicts);
   /// Text of what broke on a row; empty for most.
   const std::string& error(std::uint32_t row) const;
@@ -78,10 +83,20 @@ class WhatIfRows {
     const framework::PluginInstance* plugin;
     bool fixed;          // its verdict is the same whatever pods are on the node
     bool watches;        // has pod_added, pod_removed
+    std::size_t number;  // watches: among those that do
     std::size_t states;  // watches: index of its first row in states_
   };
+  // Of a shape: a bit for each filter that watches, 1 while its pods may concern it. The last bit stands for all filters
+  // from the 31st on, which are told of everything.
+  using Concern = std::uint32_t;
+  static constexpr Concern k_unknown_shape = ~Concern{0};
+  static constexpr std::size_t k_concern_bits = 31;
+  static Concern bit_of(const Asked& asked) noexcept { return Concern{1} << std::min(asked.number, k_concern_bits); }
   void follow(cache::ColumnId id);
   void* state_of(const Asked& asked, std::uint32_t row) const noexcept;
+  void judge_watching(const Asked& asked, bool again, std::uint64_t* alive, std::span<framework::NodeVerdict> verdicts);
+  void judge_one_by_one(const Asked& asked, const std::uint64_t* rows, std::uint64_t* alive,
+                        std::span<framework::NodeVerdict> verdicts);
   bool clone(const Asked& asked, std::uint32_t row);
   bool ask(const Asked& asked, const framework::Block& block, void* state, std::uint64_t* alive,
            std::span<framework::NodeVerdict> verdicts);
@@ -98,7 +113,11 @@ class WhatIfRows {
   std::vector<ScalarChange> scalar_changes_;
   std::vector<std::uint8_t> followed_;  // by column
   bool watches_pods_ = false, reads_lists_ = false;
-  std::vector<void*> states_;  // by watching filter, then row; null: the cycle's own
+  std::vector<void*> states_;                               // by watching filter, then row; null: the cycle's own
+  std::vector<std::uint64_t> has_state_;                    // by watching filter, then row: it has one in states_
+  std::vector<std::uint64_t> joined_;                       // likewise: a pod that concerns it has come since judge()
+  std::vector<std::uint64_t> together_, passed_, singles_;  // of judge_watching(), by row
+  std::vector<Concern> concerns_;                           // by shape
   std::map<std::uint32_t, std::string> errors_;
   framework::FilterScratch scratch_;
 };

@@ -169,6 +169,22 @@ TEST(AffinityWhatIf, KeysThatNoPlacedPodUses) {
   EXPECT_EQ(Scene::answers(attempt), (Texts{"", "", k_existing_anti, ""}));
 }
 
+TEST(AffinityWhatIf, SaysWhichPodsMatterOnNoNode) {
+  Scene scene;
+  scene.cluster().place(pod(k_web), {{0}});
+  scene.cluster().place(avoids_web(), {{2}});
+  Attempt& attempt = scene.attempt(avoids_web(k_web));
+  ASSERT_EQ(attempt.pre_filter(), Outcome{});
+  const Texts before = Scene::answers(attempt);
+  WhatIf what_if(scene.policy, attempt);
+  EXPECT_FALSE(what_if.remove(pod(k_db), 0)) << "no term is about it";
+  EXPECT_FALSE(what_if.add(pod(k_web, "other"), 0)) << "the term is about its own namespace";
+  EXPECT_EQ(Scene::answers(attempt), before);
+  EXPECT_TRUE(what_if.remove(pod(k_web), 0)) << "a term of the pod at hand is about it";
+  EXPECT_TRUE(what_if.remove(avoids_web(), 2)) << "its own term is about the pod at hand";
+  EXPECT_TRUE(what_if.add(pod(k_web), 3)) << "not on this node, which is in no zone, but on others";
+}
+
 TEST(AffinityFilter, WithoutPreFilterIsAnError) {
   Scene scene;
   try {

@@ -154,8 +154,8 @@ class InterPodAffinity {
 
   Verdict move_pod(const Cycle& cycle, Pod other, Slot node, std::int64_t delta) const {
     State* state = cycle.state<State>();
-    if (state != nullptr && state->required) state->required->move_pod(cycle.pod(), other, node, delta, sets_);
-    return Verdict::ok();
+    if (state == nullptr || !state->required) return Verdict::ok();
+    return state->required->move_pod(cycle.pod(), other, node, delta, sets_) ? Verdict::ok() : Verdict::skip();
   }
 
   AffinityArgs args_;

@@ -42,20 +42,29 @@ class RequiredState {
         anti_(counts_->anti),
         affinity_pairs_(counts_->affinity_pairs) {}
 
-  /// A pod is imagined on, or away from, a node.
-  void move_pod(Pod pod, Pod other, Slot node, std::int64_t delta, Sets sets) {
-    if (node >= counts_->slot_count) return;
+  /// A pod is imagined on, or away from, a node. False: no term is about it, so no such pod counts on any node.
+  bool move_pod(Pod pod, Pod other, Slot node, std::int64_t delta, Sets sets) {
+    if (node >= counts_->slot_count) return true;
     const auto labels = sets.labels(counts_->label_sets[node]);
     const RequiredCounts& base = *counts_;
+    bool counts = false;
     for (const Term& term : usable(anti_required(other.affinity())))
-      if (means(term, pod.ns(), base.ns_labels, pod.labels())) existing_anti_.move(term.topology_key, labels, delta);
+      if (means(term, pod.ns(), base.ns_labels, pod.labels())) {
+        existing_anti_.move(term.topology_key, labels, delta);
+        counts = true;
+      }
     const Terms affinity = required(pod.affinity());
-    if (base.affinity_reach.all_mean(affinity, other.ns(), other.labels()))
+    if (base.affinity_reach.all_mean(affinity, other.ns(), other.labels())) {
       for (const Term& term : affinity) affinity_pairs_ += affinity_.move_counting(term.topology_key, labels, delta);
+      counts = true;
+    }
     const Terms anti = anti_required(pod.affinity());
     for (std::size_t i = 0; i < anti.size(); ++i)
-      if (base.anti_reach.any_means(anti, i, other.ns(), other.labels()))
+      if (base.anti_reach.any_means(anti, i, other.ns(), other.labels())) {
         anti_.move(anti[i].topology_key, labels, delta);
+        counts = true;
+      }
+    return counts;
   }
 
   void filter(FilterBlock& block, Rejection no_affinity, Rejection anti, Rejection existing_anti, Sets sets) const {

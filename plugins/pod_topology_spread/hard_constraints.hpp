@@ -99,16 +99,20 @@ class HardState {
   explicit HardState(std::shared_ptr<const HardCounts> counts) : counts_(std::move(counts)) {}
 
   /// A pod is imagined on, or away from, a node. Unlike the first count, terminating pods and selectors that select
-  /// everything count here.
-  void move_pod(Pod other, Slot node, std::int64_t delta) {
-    if (other.ns() != counts_->ns || !test(counts_->with_all_keys, node)) return;
-    if (!moved_) begin_moves();
+  /// everything count here. False: no constraint is about it, so no such pod counts on any node.
+  bool move_pod(Pod other, Slot node, std::int64_t delta) {
+    if (other.ns() != counts_->ns) return false;
+    bool counts = false;
     for (std::uint32_t c = 0; c < counts_->constraints.size(); ++c) {
       const HardConstraint& each = counts_->constraints[c];
-      if (!test(each.counted, node) || !each.rule.selector.matches(other.labels())) continue;
+      if (!each.rule.selector.matches(other.labels())) continue;
+      counts = true;
+      if (!test(counts_->with_all_keys, node) || !test(each.counted, node)) continue;
+      if (!moved_) begin_moves();
       const std::uint32_t domain = each.domains->at(node);
       moves_.move(c, domain, each.domains->values[domain], each.counts[domain], delta);
     }
+    return counts;
   }
 
   void filter(FilterBlock& block, Rejection no_label, Rejection skewed) const {

@@ -73,14 +73,8 @@ class PodTopologySpread {
     return Verdict::ok();
   }
 
-  Verdict pod_added(const Cycle& cycle, Pod other, Slot node) const {
-    if (State* state = cycle.state<State>(); state != nullptr && state->hard) state->hard->move_pod(other, node, 1);
-    return Verdict::ok();
-  }
-  Verdict pod_removed(const Cycle& cycle, Pod other, Slot node) const {
-    if (State* state = cycle.state<State>(); state != nullptr && state->hard) state->hard->move_pod(other, node, -1);
-    return Verdict::ok();
-  }
+  Verdict pod_added(const Cycle& cycle, Pod other, Slot node) const { return move_pod(cycle, other, node, 1); }
+  Verdict pod_removed(const Cycle& cycle, Pod other, Slot node) const { return move_pod(cycle, other, node, -1); }
 
   void filter(const Cycle& cycle, FilterBlock& block) const {
     const State* state = cycle.state<State>();
@@ -145,6 +139,11 @@ class PodTopologySpread {
   }
 
  private:
+  static Verdict move_pod(const Cycle& cycle, Pod other, Slot node, std::int64_t delta) {
+    State* const state = cycle.state<State>();
+    if (state == nullptr || !state->hard) return Verdict::ok();
+    return state->hard->move_pod(other, node, delta) ? Verdict::ok() : Verdict::skip();
+  }
   static NodeFacts node_facts(Setup& setup) {
     const auto* nodes = static_cast<const berth_nodes_v1*>(setup.host().service(setup.host().ctx, "berth.nodes/1"));
     if (nodes == nullptr) throw TooOld("the host has no service berth.nodes/1");

@@ -156,6 +156,22 @@ TEST(SpreadWhatIf, FollowsPodsOnACloneOnly) {
   EXPECT_EQ(answers(attempt), before);
 }
 
+TEST(SpreadWhatIf, SaysWhichPodsMatterOnNoNode) {
+  std::vector<NodeSpec> nodes = k_two_zones;
+  nodes.push_back(node("n3", "-"));
+  Scene scene;
+  scene.cluster().place(web({}), {{0, 1}});
+  Attempt& attempt = scene.attempt(web({by_zone()}), nodes);
+  ASSERT_EQ(attempt.pre_filter(), Outcome{});
+  const Texts before = answers(attempt);
+  WhatIf what_if(scene.policy, attempt);
+  EXPECT_FALSE(what_if.remove({.labels = {{"app", "db"}}}, 0)) << "no constraint selects it";
+  EXPECT_FALSE(what_if.add({.ns = "other", .labels = k_web}, 2)) << "other namespaces do not count";
+  EXPECT_TRUE(what_if.add(web({}), 3)) << "not on this node, which is in no zone, but on others";
+  EXPECT_EQ(answers(attempt), before);
+  EXPECT_TRUE(what_if.remove(web({}), 0));
+}
+
 TEST(SpreadFilter, WithoutPreFilterIsAnError) {
   Scene scene;
   try {

@@ -23,7 +23,7 @@ ARROWS = {
                   "cache/node_row.hpp", "cache/image_table.hpp", "cache/interned_lists.hpp", "cache/resource_table.hpp",
                   "cluster/cluster_writer.hpp"},
     "queue": {"base", "observe", "model", "cache/pod_groups.hpp", "framework"},
-    "preemption": {"base", "model", "cache/snapshot.hpp", "framework"},
+    "preemption": {"base", "model", "cache/shapes.hpp", "cache/snapshot.hpp", "framework"},
     "extender": {"base", "observe", "text", "model", "config", "net", "cluster", "cache/snapshot.hpp", "framework",
                  "preemption"},
     "cycle": {"base", "observe", "model", "config", "cache", "framework", "queue", "preemption", "extender"},

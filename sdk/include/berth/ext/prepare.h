@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * "berth.prepare/1": work once per pod, before filter and before score, and the state it leaves.
- *
  * State is one opaque pointer per instance and cycle: pre_filter and pre_score may set cycle->state; worker calls read
  * it; state_free ends it. A plugin whose state other pods affect sets pod_added and pod_removed, and then state_clone:
- * what-if rows (nominated pods, preemption) work on clones. A NULL function pointer means "not implemented": a profile
- * may list the plugin at preFilter (preScore) only if pre_filter (pre_score) is set. */
+ * what-if rows (nominated pods, preemption) work on clones. SKIP of these two: the state is as it was, and no pod of that
+ * namespace, labels and affinity terms changes what filter says in this cycle. A NULL function pointer means "not
+ * implemented": a profile may list the plugin at preFilter (preScore) only if pre_filter (pre_score) is set. */
 #ifndef BERTH_EXT_PREPARE_H
 #define BERTH_EXT_PREPARE_H
 

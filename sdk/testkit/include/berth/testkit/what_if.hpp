@@ -9,7 +9,7 @@
 ///   }
 ///   attempt.filter();     // as before
 ///
-/// Errors:  CallError with the policy's words where state_clone, pod_added or pod_removed is not OK.
+/// Errors:  CallError with the policy's words where state_clone, pod_added or pod_removed fails.
 /// Source:  berth_prepare_ops_v1 (ext/prepare.h). Threads: one. The cycle has no BERTH_CYCLE_DRY_RUN here, as the host sets it.
 #pragma once
 #include <berth/testkit/policy.hpp>
@@ -26,17 +26,19 @@ class WhatIf {
   WhatIf(const WhatIf&) = delete;
   WhatIf& operator=(const WhatIf&) = delete;
 
-  /// The node of that slot gets the pod, or loses it. The policy sees the groups that it requested.
-  void add(const PodSpec& pod, berth_slot slot);
-  void remove(const PodSpec& pod, berth_slot slot);
+  /// The node of that slot gets the pod, or loses it. The policy sees the groups that it requested. False: it says that no
+  /// such pod matters to this attempt (SKIP).
+  bool add(const PodSpec& pod, berth_slot slot);
+  bool remove(const PodSpec& pod, berth_slot slot);
 
  private:
   template <class Function>
-  void move(Function function, const PodSpec& pod, berth_slot slot) {
+  bool move(Function function, const PodSpec& pod, berth_slot slot) {
     PodRecord record(policy_.host(), pod);
     NoteRecord note;
     const berth_code code = function(policy_.self(), attempt_.cycle(), record.raw(), slot, note.raw());
-    if (code != BERTH_OK) throw CallError({code, note.text()});
+    if (code != BERTH_OK && code != BERTH_SKIP) throw CallError({code, note.text()});
+    return code == BERTH_OK;
   }
 
   Policy& policy_;

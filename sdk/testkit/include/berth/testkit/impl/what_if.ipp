@@ -17,8 +17,10 @@ BERTH_TESTKIT_INLINE WhatIf::~WhatIf() {
   attempt_.cycle()->state = original_;
 }
 
-BERTH_TESTKIT_INLINE void WhatIf::add(const PodSpec& pod, berth_slot slot) { move(ops_.pod_added, pod, slot); }
+BERTH_TESTKIT_INLINE bool WhatIf::add(const PodSpec& pod, berth_slot slot) { return move(ops_.pod_added, pod, slot); }
 
-BERTH_TESTKIT_INLINE void WhatIf::remove(const PodSpec& pod, berth_slot slot) { move(ops_.pod_removed, pod, slot); }
+BERTH_TESTKIT_INLINE bool WhatIf::remove(const PodSpec& pod, berth_slot slot) {
+  return move(ops_.pod_removed, pod, slot);
+}
 
 }  // namespace berth::testkit
