@@ -55,11 +55,12 @@ struct Machine {
   Dice random;
   bool is_alive = true;
   bool is_suspended = false;
-  int status = 0;                  // of its program, once it has ended
-  std::int64_t wall_ahead_ns = 0;  // its wall clock against that of the world
-  std::size_t locks_held = 0;      // by its threads
-  std::deque<int> signals;         // not yet taken
-  std::string log;                 // what it wrote to standard error, if that is kept
+  int status = 0;                                  // of its program, once it has ended
+  std::int64_t wall_ahead_ns = 0;                  // its wall clock against that of the world
+  std::int64_t drift_ppm = 0, drifts_from_ns = 0;  // by how much that grows, since when
+  std::size_t locks_held = 0;                      // by its threads
+  std::deque<int> signals;                         // not yet taken
+  std::string log;                                 // what it wrote to standard error, if that is kept
   bool keeps_log = false;
 };
 
@@ -104,7 +105,8 @@ class Kernel {
 
   std::int64_t now_ns() const noexcept { return now_ns_; }
   std::int64_t wall_ns(const Machine& machine) const noexcept {
-    return k_start_wall_ns + now_ns_ + machine.wall_ahead_ns;
+    const std::int64_t drift_us = (now_ns_ - machine.drifts_from_ns) / 1000 * machine.drift_ppm / 1'000'000;
+    return k_start_wall_ns + now_ns_ + machine.wall_ahead_ns + drift_us * 1000;
   }
   /// Looking at a clock takes time as well, so that a loop that looks until some time has passed comes to its end.
   void count_look_at_clock() noexcept { now_ns_ += k_look_ns; }

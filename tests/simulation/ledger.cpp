@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "support/api_server/api_objects.hpp"
+
 namespace berth::simulation {
 namespace {
 
@@ -15,123 +17,123 @@ using tests::text_at;
 constexpr std::int64_t k_s = 1'000'000'000;
 // A binding that was on its way for longer is not what its sender still counts on.
 constexpr std::int64_t k_late_ns = 25 * k_s;
-// How long what happened to a node, or to the lease, excuses that a decision did not know of it.
-constexpr std::int64_t k_excuse_ns = 120 * k_s;
-
-std::int64_t number_of(const std::string& text) { return text.empty() ? 0 : std::stoll(text); }
-
-/// As the world writes them: "500m", "2048Mi", "110".
-Amount amount_at(const json::value& object, const std::string& pointer) {
-  Amount out;
-  std::string cpu = text_at(object, pointer + "/cpu"), memory = text_at(object, pointer + "/memory");
-  if (!cpu.empty() && cpu.back() == 'm') cpu.pop_back();
-  if (memory.ends_with("Mi")) memory.resize(memory.size() - 2);
-  out.cpu_m = number_of(cpu);
-  out.memory_mi = number_of(memory);
-  out.pods = number_of(text_at(object, pointer + "/pods"));
-  return out;
-}
-
-bool has(const json::value& object, std::string_view pointer) {
-  boost::system::error_code missing;
-  const json::value* const found = object.find_pointer(pointer, missing);
-  return found != nullptr && !found->is_null();
-}
-
-std::int64_t world_ns(std::int64_t wall_ns) {
-  Kernel& kernel = Kernel::the();
-  return wall_ns - (kernel.wall_ns(kernel.world()) - kernel.now_ns());
-}
+// How long what happened excuses that a decision did not know of it: while things go wrong, and when it is quiet.
+constexpr std::int64_t k_excuse_ns = 120 * k_s, k_quiet_excuse_ns = 5 * k_s;
+// When nothing that went wrong has an effect any more.
+constexpr std::int64_t k_settled_ns = 240 * k_s;
+// A pod that fits all the time is bound within that.
+constexpr std::int64_t k_patience_ns = 60 * k_s;
+constexpr std::int64_t k_together_ns = 3 * k_s;  // evictions for one pod
 
 }  // namespace
 
-Amount& Amount::operator+=(const Amount& more) noexcept {
-  cpu_m += more.cpu_m;
-  memory_mi += more.memory_mi;
-  pods += more.pods;
-  return *this;
+std::optional<SentWrite> read_write(std::string_view method, std::string_view path, std::string_view body) {
+  constexpr std::string_view k_before = "/api/v1/namespaces/", k_pods = "/pods/", k_binding = "/binding";
+  path = path.substr(0, path.find('?'));
+  if (!path.starts_with(k_before)) return std::nullopt;
+  path.remove_prefix(k_before.size());
+  const std::size_t pods = path.find(k_pods);
+  if (pods == std::string_view::npos) return std::nullopt;
+  SentWrite sent;
+  sent.ns = path.substr(0, pods);
+  path.remove_prefix(pods + k_pods.size());
+  if (method == "POST" && path.ends_with(k_binding)) {
+    path.remove_suffix(k_binding.size());
+    boost::system::error_code wrong;
+    const json::value binding = json::parse({body.data(), body.size()}, wrong);
+    if (!wrong) sent.node = text_at(binding, "/target/name");
+  } else if (method == "DELETE" && path.find('/') == std::string_view::npos) {
+    sent.kind = SentWrite::Kind::eviction;
+  } else {
+    return std::nullopt;
+  }
+  sent.pod = path;
+  return sent;
 }
 
-bool Amount::fits_into(const Amount& room) const noexcept {
-  return cpu_m <= room.cpu_m && memory_mi <= room.memory_mi && pods <= room.pods;
-}
-
-Ledger::Ledger(tests::ApiStore& store, std::function<void(const std::string&, const std::string&)> report,
+Ledger::Ledger(std::function<void(const std::string&, const std::string&)> report,
                std::function<void(const std::string&)> tell)
-    : store_(store), report_(std::move(report)), tell_(std::move(tell)) {}
+    : report_(std::move(report)), tell_(std::move(tell)) {}
 
-void Ledger::catch_up() {
-  struct One {
-    const tests::ApiResource* resource;
-    tests::Change change;
-  };
-  std::vector<One> all;
-  const std::uint64_t until = store_.version();
-  for (const auto& [group, plural] :
-       {std::pair("", "nodes"), std::pair("", "pods"), std::pair("coordination.k8s.io", "leases")}) {
-    const tests::ApiResource& resource = *store_.find(group, "v1", plural);
-    auto changes = store_.changes_after(resource, version_, 1'000'000);
-    if (!changes) {
-      report_("the simulation itself", "history was forgotten before it was read");
-      return;
-    }
-    for (tests::Change& change : *changes)
-      if (change.version <= until) all.push_back({&resource, std::move(change)});
-  }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const One& a, const One& b) { return a.change.version < b.change.version; });
-  version_ = until;
-  for (const One& one : all) {
-    // Bindings that were sent before this change are judged by what was true then.
-    const std::int64_t now_ns = world_ns(one.change.wall_ns);
-    while (!sent_.empty() && sent_.front().sent_ns < now_ns) {
-      judge_sent(sent_.front());
-      sent_.pop_front();
-    }
-    take(*one.resource, one.change);
-  }
+bool Ledger::is_quiet(std::int64_t now_ns) const noexcept {
+  return quiet_since_ns_ != k_not_yet && now_ns - quiet_since_ns_ > k_settled_ns;
 }
 
-void Ledger::take(const tests::ApiResource& resource, const tests::Change& change) {
-  const std::int64_t now_ns = world_ns(change.wall_ns);
-  if (resource.plural == "pods")
-    take_pod(change, now_ns);
-  else if (resource.plural == "nodes")
-    take_node(change, now_ns);
-  else
-    take_lease(change, now_ns);
+std::int64_t Ledger::excuse_ns(std::int64_t now_ns) const noexcept {
+  return is_quiet(now_ns) ? k_quiet_excuse_ns : k_excuse_ns;
 }
 
-void Ledger::take_node(const tests::Change& change, std::int64_t now_ns) {
-  const std::string& name = (change.after ? change.after : change.before)->name;
-  if (!change.after) {
-    nodes_.erase(name);
-    gone_nodes_[name] = now_ns;
+void Ledger::take(std::string_view plural, std::string_view ns, std::string_view name, const json::value* object,
+                  std::int64_t now_ns) {
+  // What was sent before this change is judged by what was true then.
+  while (!sent_.empty() && sent_.front().sent_ns < now_ns) {
+    const SentWrite sent = std::move(sent_.front());
+    sent_.pop_front();
+    judge_sent(sent);
+  }
+  finish_evictions(now_ns);
+  cluster_.forget_before(now_ns - Cluster::k_remembered_ns);
+  if (plural == "pods")
+    take_pod(ns, name, object, now_ns);
+  else if (plural == "nodes")
+    take_node(name, object, now_ns);
+  else if (plural == "leases")
+    take_lease(object, now_ns);
+  else if (plural == "poddisruptionbudgets")
+    take_budget(ns, name, object, now_ns);
+  else if (plural == "persistentvolumes" && object != nullptr)
+    cluster_.put_volume(std::string(name), read_volume(*object));
+  else if (plural == "persistentvolumeclaims" && object != nullptr)
+    cluster_.put_claim(std::string(ns), std::string(name), text_at(*object, "/spec/volumeName"));
+}
+
+void Ledger::placed_before(std::string_view ns, std::string_view name, const std::string& node) {
+  PodState pod = *cluster_.find_pod(ns, name);
+  pod.node = node;
+  pod.bound_ns = 0;
+  cluster_.put_pod(std::move(pod));
+}
+
+void Ledger::take_node(std::string_view name, const json::value* object, std::int64_t now_ns) {
+  if (object == nullptr) {
+    cluster_.remove_node(std::string(name), now_ns);
     tell_(fmt::format("node {} is gone", name));
     return;
   }
-  const json::value object = json::parse(change.after->text);
-  NodeState& node = nodes_[name];
-  const Amount has_now = amount_at(object, "/status/allocatable");
-  const bool is_closed = has(object, "/spec/unschedulable");
-  if (!change.before || !node.has.fits_into(has_now) || is_closed != node.is_closed) node.changed_ns = now_ns;
-  node.name = name;
-  node.zone = text_at(object, "/metadata/labels/zone");
-  node.has = has_now;
-  node.is_closed = is_closed;
-  tell_(fmt::format("node {} has {}m CPU, {} Mi, {} pods{}", name, node.has.cpu_m, node.has.memory_mi, node.has.pods,
-                    node.is_closed ? ", closed" : ""));
+  NodeState node = read_node(*object);
+  const NodeState* const before = cluster_.find_node(node.name);
+  const bool was_another = before == nullptr && cluster_.gone_since_ns(node.name);
+  const bool is_other_size = before != nullptr && !(before->has.fits_into(node.has) && node.has.fits_into(before->has));
+  if (was_another || is_other_size || (before != nullptr && before->is_closed != node.is_closed))
+    shrunk_ns_[node.name] = now_ns;
+  std::string labels, taints;
+  for (const auto& [key, value] : node.labels) labels += fmt::format(" {}={}", key, value);
+  for (const Taint& taint : node.taints) taints += fmt::format(", taint {}={}", taint.key, taint.value);
+  tell_(fmt::format("node {} has {}{},{}{}", name, node.has.text(), node.is_closed ? ", closed" : "", labels, taints));
+  cluster_.put_node(std::move(node), now_ns);
 }
 
-void Ledger::take_lease(const tests::Change& change, std::int64_t now_ns) {
-  const json::value object = change.after ? json::parse(change.after->text) : json::value(json::object());
-  const std::string holder = text_at(object, "/spec/holderIdentity");
+void Ledger::take_budget(std::string_view ns, std::string_view name, const json::value* object, std::int64_t now_ns) {
+  if (object == nullptr) {
+    budgets_.erase(key_of(ns, name));
+    return;
+  }
+  BudgetState budget = read_budget(*object);
+  BudgetState& known = budgets_[key_of(ns, name)];
+  budget.since_ns = known.since_ns != 0 && known.allowed == budget.allowed ? known.since_ns : now_ns;
+  known = std::move(budget);
+}
+
+void Ledger::take_lease(const json::value* object, std::int64_t now_ns) {
+  const json::value none = json::object();
+  const json::value& lease = object != nullptr ? *object : none;
+  const std::string holder = text_at(lease, "/spec/holderIdentity");
   boost::system::error_code missing;
-  if (const json::value* const length = object.find_pointer("/spec/leaseDurationSeconds", missing);
+  if (const json::value* const length = lease.find_pointer("/spec/leaseDurationSeconds", missing);
       length != nullptr && length->is_int64())
     lease_length_ns_ = length->get_int64() * k_s;
   if (holder != holder_) {
-    if (!reigns_.empty() && reigns_.back().until_ns == k_never) reigns_.back().until_ns = now_ns;
+    if (!reigns_.empty() && reigns_.back().until_ns == k_not_yet) reigns_.back().until_ns = now_ns;
     if (!holder.empty()) reigns_.push_back({holder, now_ns, now_ns});
     tell_(fmt::format("the lease is {}", holder.empty() ? "given back" : holder + "'s"));
     holder_ = holder;
@@ -140,153 +142,241 @@ void Ledger::take_lease(const tests::Change& change, std::int64_t now_ns) {
   }
 }
 
-void Ledger::take_pod(const tests::Change& change, std::int64_t now_ns) {
-  const std::string& name = (change.after ? change.after : change.before)->name;
-  if (!change.after) {
-    pods_.erase(name);
+void Ledger::take_pod(std::string_view ns, std::string_view name, const json::value* object, std::int64_t now_ns) {
+  const PodState* const known = cluster_.find_pod(ns, name);
+  if (object == nullptr) {
+    if (known != nullptr && !known->node.empty() && !known->is_over) tell_(fmt::format("{} is gone", name));
+    sent_for_.erase(key_of(ns, name));
+    cluster_.remove_pod(std::string(ns), std::string(name), now_ns);
     return;
   }
-  const json::value object = json::parse(change.after->text);
-  const auto known = pods_.find(name);
-  PodState pod = known == pods_.end() ? PodState{} : known->second;
-  if (known == pods_.end()) {
-    pod.name = name;
-    pod.uid = change.after->uid;
-    pod.created_ns = now_ns;
-    pod.wants = amount_at(object, "/spec/containers/0/resources/requests");
-    pod.wants.pods = 1;
-    pod.zone = text_at(object, "/spec/nodeSelector/zone");
-    boost::system::error_code missing;
-    if (const json::value* const priority = object.find_pointer("/spec/priority", missing);
-        priority != nullptr && priority->is_int64())
-      pod.priority = static_cast<std::int32_t>(priority->get_int64());
+  PodState pod = read_pod(*object);
+  pod.created_ns = now_ns;
+  if (known != nullptr && known->uid == pod.uid) {
+    pod.created_ns = known->created_ns;
+    pod.sent_ns = known->sent_ns;
+    pod.bound_ns = known->bound_ns;
+    pod.bound_by = known->bound_by;
+    pod.came_late = known->came_late;
+    pod.leaving_ns = known->leaving_ns;
+    pod.gone_ns = known->gone_ns;
+    pod.fits_since_ns = known->fits_since_ns;
+    if (!known->node.empty() && pod.node != known->node)
+      report_("a pod is bound once", fmt::format("{} was on {}, and is on {} now", name, known->node, pod.node));
+    if (known->is_gated && !pod.is_gated) tell_(fmt::format("{} has no gate any more", name));
   }
-  pod.is_over = change.after->phase == "Succeeded" || change.after->phase == "Failed";
-  pod.is_running = change.after->phase == "Running";
-  pod.is_leaving = has(object, "/metadata/deletionTimestamp");
-  const bool is_bound_now = pod.node.empty() && !change.after->node.empty();
-  if (!pod.node.empty() && change.after->node != pod.node)
-    report_("a pod is bound once", fmt::format("{} was on {}, and is on {} now", name, pod.node, change.after->node));
-  pod.node = change.after->node;
+  if (pod.is_over) pod.gone_ns = std::min(pod.gone_ns, now_ns);
+  if (pod.is_leaving) pod.leaving_ns = std::min(pod.leaving_ns, now_ns);
+  const bool is_bound_now = !pod.node.empty() && (known == nullptr || known->uid != pod.uid || known->node.empty());
   if (is_bound_now) pod.bound_ns = now_ns;
-  const PodState& stored = pods_[name] = std::move(pod);
+  PodState& stored = cluster_.put_pod(std::move(pod));
   if (is_bound_now) judge_binding(stored, now_ns);
 }
 
-Amount Ledger::used_on(const std::string& node, const std::string& but_for) const {
-  Amount out;
-  for (const auto& [name, pod] : pods_)
-    if (pod.node == node && !pod.is_over && name != but_for) out += pod.wants;
-  return out;
-}
-
-void Ledger::judge_binding(const PodState& pod, std::int64_t now_ns) {
+void Ledger::judge_binding(PodState& pod, std::int64_t now_ns) {
   ++bound_count_;
-  const auto sent = sent_for_.find(pod.name);
-  const SentBinding* by = nullptr;
+  const auto sent = sent_for_.find(key_of(pod.ns, pod.name));
+  const SentWrite* by = nullptr;
   if (sent != sent_for_.end())
-    for (const SentBinding& one : sent->second)
+    for (const SentWrite& one : sent->second)
       if (one.node == pod.node && one.sent_ns <= now_ns) by = &one;
   if (by == nullptr) {
-    report_("the simulation itself", fmt::format("{} was bound to {} by none of the replicas", pod.name, pod.node));
+    report_("only schedulers bind", fmt::format("{} was bound to {} by none of the replicas", pod.name, pod.node));
     return;
   }
-  const bool is_late = now_ns - by->sent_ns > k_late_ns;
+  pod.sent_ns = by->sent_ns;
+  pod.bound_by = by->by;
+  pod.came_late = now_ns - by->sent_ns > k_late_ns;
   auto& last = on_node_[pod.node];
   std::erase_if(last, [&](const auto& one) { return one.first.sent_ns < now_ns - 2 * k_excuse_ns; });
-  last.emplace_back(*by, is_late);
-  tell_(fmt::format("{} is bound to {} by {}{}", pod.name, pod.node, by->by->name, is_late ? ", late" : ""));
-
-  const auto node = nodes_.find(pod.node);
-  if (node == nodes_.end()) {
-    const auto gone = gone_nodes_.find(pod.node);
-    if (gone == gone_nodes_.end())
-      report_("nodes exist", fmt::format("{} is bound to {}, which never was", pod.name, pod.node));
-    else if (by->sent_ns - gone->second > k_excuse_ns)
-      report_("none is bound to a deleted node",
-              fmt::format("{} is bound to {}, which was deleted {} s before that was sent", pod.name, pod.node,
-                          (by->sent_ns - gone->second) / k_s));
-    return;
-  }
-  if (!pod.zone.empty() && pod.zone != node->second.zone && node->second.changed_ns < by->sent_ns - k_excuse_ns)
-    report_("what a pod asks for is met",
-            fmt::format("{} wants zone {} and is on {} in {}", pod.name, pod.zone, pod.node, node->second.zone));
-  if (used_on(pod.node).fits_into(node->second.has)) return;
-  // The sender may not have known of what another sent last, of a node that has just become smaller, or of what
-  // arrived when it was given up.
-  const bool is_excused =
-      node->second.changed_ns > by->sent_ns - k_excuse_ns ||
-      std::any_of(last.begin(), last.end(), [&](const auto& one) {
-        return one.second || (one.first.by != by->by && one.first.sent_ns > by->sent_ns - k_excuse_ns);
-      });
-  if (is_excused) return;
-  const Amount used = used_on(pod.node);
-  report_("no node is over-committed",
-          fmt::format("{} has {}m CPU, {} Mi, {} pods; with {} its pods want {}m, {} Mi, {}", pod.node,
-                      node->second.has.cpu_m, node->second.has.memory_mi, node->second.has.pods, pod.name, used.cpu_m,
-                      used.memory_mi, used.pods));
+  last.emplace_back(*by, pod.came_late);
+  tell_(fmt::format("{} is bound to {} by {}{}", pod.name, pod.node, by->by, pod.came_late ? ", late" : ""));
+  judge_place(pod, *by, now_ns);
 }
 
-void Ledger::sending(const Machine& machine, std::string_view request) {
-  constexpr std::string_view k_before = "POST /api/v1/namespaces/default/pods/", k_after = "/binding HTTP/1.1\r\n";
-  if (!request.starts_with(k_before)) return;
-  const std::size_t end = request.find(k_after);
-  if (end == std::string_view::npos) return;
-  SentBinding sent;
-  sent.by = &machine;
-  sent.sent_ns = Kernel::the().now_ns();
-  sent.pod = request.substr(k_before.size(), end - k_before.size());
-  const std::size_t body = request.find("\r\n\r\n");
-  boost::system::error_code wrong;
-  const json::value binding = json::parse(std::string(request.substr(body + 4)), wrong);
-  if (!wrong) sent.node = text_at(binding, "/target/name");
-  sent_for_[sent.pod].push_back(sent);
-  sent_.push_back(std::move(sent));
+void Ledger::judge_place(const PodState& pod, const SentWrite& by, std::int64_t now_ns) {
+  const std::int64_t unknown_from_ns = by.sent_ns - excuse_ns(by.sent_ns);
+  const NodeState* const node = cluster_.find_node(pod.node);
+  if (node == nullptr) {
+    const std::optional<std::int64_t> gone_ns = cluster_.gone_since_ns(pod.node);
+    if (!gone_ns)
+      report_("nodes exist", fmt::format("{} is bound to {}, which never was", pod.name, pod.node));
+    else if (*gone_ns < unknown_from_ns)
+      report_("none is bound to a deleted node",
+              fmt::format("{} is bound to {}, which was deleted {} s before that was sent", pod.name, pod.node,
+                          (by.sent_ns - *gone_ns) / k_s));
+    return;
+  }
+  if (const auto why = cluster_.refusal_since(pod, pod.node, unknown_from_ns))
+    report_("what a pod asks for is met", fmt::format("{} is on {}, and {}", pod.name, pod.node, *why));
+  // What the same one sent shortly before it had decided before, or a moment later: for those that are to be apart,
+  // with this one in mind.
+  const std::int64_t own_from_ns = by.sent_ns - (is_quiet(by.sent_ns) ? k_s : 30 * k_s);
+  const bool is_pair = pod.spread.empty() && pod.near.empty();
+  const auto certainly = [&](const PodState& other) {
+    if (other.gone_ns <= by.sent_ns || other.bound_ns == k_not_yet) return false;
+    if (other.bound_ns < unknown_from_ns) return true;
+    return other.bound_by == by.by && !other.came_late && other.sent_ns < (is_pair ? by.sent_ns : own_from_ns);
+  };
+  const auto perhaps = [&](const PodState& other) {
+    return other.gone_ns >= unknown_from_ns && other.sent_ns <= by.sent_ns + k_s;
+  };
+  if (const auto why = cluster_.refusal_of_pods(pod, *node, {certainly, perhaps, unknown_from_ns}))
+    report_("what a pod asks of the pods around it is met",
+            fmt::format("{} is on {}, and {}", pod.name, pod.node, *why));
+  judge_room(pod, by);
+  static_cast<void>(now_ns);
+}
+
+void Ledger::judge_room(const PodState& pod, const SentWrite& by) {
+  const NodeState& node = *cluster_.find_node(pod.node);
+  const Amount used = cluster_.used_on(pod.node);
+  if (used.fits_into(node.has)) return;
+  // The sender may not have known of what another sent last, of a node that has just become smaller, or of what
+  // arrived when it was given up.
+  const std::int64_t unknown_from_ns = by.sent_ns - excuse_ns(by.sent_ns);
+  const auto& last = on_node_[pod.node];
+  const bool is_excused =
+      shrunk_ns_[pod.node] > unknown_from_ns || std::any_of(last.begin(), last.end(), [&](const auto& one) {
+        return one.second || (one.first.by != by.by && one.first.sent_ns > unknown_from_ns);
+      });
+  if (is_excused) return;
+  report_("no node is over-committed",
+          fmt::format("{} has {}; with {} its pods want {}", pod.node, node.has.text(), pod.name, used.text()));
+}
+
+void Ledger::judge_sent(const SentWrite& sent) {
+  if (judges_leaders_) judge_sender(sent);
+  if (sent.kind == SentWrite::Kind::eviction) return judge_eviction(sent);
+  sent_for_[key_of(sent.ns, sent.pod)].push_back(sent);
+  const PodState* const pod = cluster_.find_pod(sent.ns, sent.pod);
+  if (pod == nullptr) return;
+  if (pod->node.empty()) cluster_.attempted(*pod, sent.node, sent.sent_ns);
+  if (pod->is_strange)
+    report_("what cannot be read is not bound", fmt::format("{} sent a binding of {}", sent.by, sent.pod));
+  if (pod->is_gated)
+    report_("a pod with a gate waits", fmt::format("{} sent a binding of {}, which has a gate", sent.by, sent.pod));
 }
 
 /// By what was true when it was sent.
-void Ledger::judge_sent(const SentBinding& sent) {
+void Ledger::judge_sender(const SentWrite& sent) {
+  const char* const what = sent.kind == SentWrite::Kind::binding ? "a binding" : "an eviction";
   const Reign* own = nullptr;
   for (const Reign& reign : reigns_)
-    if (reign.holder.starts_with(sent.by->name + "_")) own = &reign;
+    if (reign.holder.starts_with(sent.by + "_")) own = &reign;
   if (own == nullptr)
-    return report_("only the leader binds",
-                   fmt::format("{} sent a binding of {} and never led", sent.by->name, sent.pod));
+    return report_("only the leader binds", fmt::format("{} sent {} of {} and never led", sent.by, what, sent.pod));
   const std::int64_t end_ns = std::min(own->until_ns, own->renewed_ns + lease_length_ns_);
   if (sent.sent_ns > end_ns)
-    report_("only the leader binds", fmt::format("{} sent a binding of {} {} ms after its term", sent.by->name,
-                                                 sent.pod, (sent.sent_ns - end_ns) / 1'000'000));
+    report_("only the leader binds", fmt::format("{} sent {} of {} {} ms after its term", sent.by, what, sent.pod,
+                                                 (sent.sent_ns - end_ns) / 1'000'000));
+  if (sent.kind != SentWrite::Kind::binding) return;
   // What was bound before a replica led was known to it when it began.
-  if (const auto pod = pods_.find(sent.pod); pod != pods_.end() && !pod->second.node.empty() &&
-                                             pod->second.node != sent.node && pod->second.bound_ns < own->from_ns)
+  const PodState* const pod = cluster_.find_pod(sent.ns, sent.pod);
+  if (pod != nullptr && !pod->node.empty() && pod->node != sent.node && pod->bound_ns < own->from_ns)
     report_("a leader knows what the one before it wrote",
-            fmt::format("{} sent a binding of {} to {}, which had been on {} since {} ms before it led", sent.by->name,
-                        sent.pod, sent.node, pod->second.node, (own->from_ns - pod->second.bound_ns) / 1'000'000));
+            fmt::format("{} sent a binding of {} to {}, which had been on {} since {} ms before it led", sent.by,
+                        sent.pod, sent.node, pod->node, (own->from_ns - pod->bound_ns) / 1'000'000));
+}
+
+void Ledger::judge_eviction(const SentWrite& sent) {
+  const PodState* const victim = cluster_.find_pod(sent.ns, sent.pod);
+  if (victim == nullptr) return;  // it went by itself
+  ++evicted_count_;
+  // Its binding may be on its way.
+  tell_(fmt::format("{} evicts {} from {}", sent.by, sent.pod,
+                    victim->node.empty() ? "where it is to be" : victim->node));
+  const std::int64_t unknown_from_ns = sent.sent_ns - excuse_ns(sent.sent_ns);
+  const auto may_be_for = [&](const PodState& pod) {
+    return pod.priority > victim->priority && pod.may_preempt && !pod.is_gated && pod.bound_ns >= unknown_from_ns &&
+           pod.gone_ns >= unknown_from_ns;
+  };
+  Evictions now{sent.by, victim->node, sent.sent_ns, {victim->uid}, {}, {}, {}};
+  for (const auto& [key, pod] : cluster_.pods())
+    if (may_be_for(pod)) now.waiting.push_back(pod);
+  const bool had_one = std::any_of(cluster_.past_pods().begin(), cluster_.past_pods().end(), may_be_for);
+  if (now.waiting.empty() && !had_one)
+    return report_(
+        "nothing is evicted for no one",
+        fmt::format("{} evicts {} of priority {}, and no pod above it waits", sent.by, sent.pod, victim->priority));
+  for (const auto& [key, budget] : budgets_)
+    if (budget.ns == victim->ns && budget.allowed == 0 && budget.since_ns < unknown_from_ns &&
+        all_hold(budget.selector, victim->labels))
+      now.budgets_spent.push_back(key);
+  if (!is_quiet(sent.sent_ns) || victim->node.empty()) return;
+  const auto known = std::find_if(evictions_.begin(), evictions_.end(), [&](const Evictions& one) {
+    return one.by == sent.by && one.node == victim->node && one.first_ns > sent.sent_ns - k_together_ns;
+  });
+  if (known == evictions_.end()) {
+    for (const PodState* const pod : cluster_.pods_on(victim->node)) now.there.push_back(*pod);
+    if (!had_one) evictions_.push_back(std::move(now));
+  } else {
+    known->victims.push_back(victim->uid);
+    // Another pod may be what it is for.
+    if (now.waiting.size() != 1 || known->waiting.size() != 1 || now.waiting.front().uid != known->waiting.front().uid)
+      known->waiting.clear();
+    known->budgets_spent.insert(known->budgets_spent.end(), now.budgets_spent.begin(), now.budgets_spent.end());
+  }
+}
+
+void Ledger::finish_evictions(std::int64_t now_ns) {
+  while (!evictions_.empty() && evictions_.front().first_ns <= now_ns - k_together_ns) {
+    const Evictions done = std::move(evictions_.front());
+    evictions_.erase(evictions_.begin());
+    judge_evictions(done);
+  }
+}
+
+/// Each victim makes the difference: with all others gone, and that one back, the pod does not fit. Judged where it is
+/// clear for what pod that was.
+void Ledger::judge_evictions(const Evictions& evictions) {
+  if (evictions.waiting.size() != 1) return;
+  const PodState& pod = evictions.waiting.front();
+  if (!pod.is_plain() || pod.is_strange) return;
+  const NodeState* const node = cluster_.find_node(evictions.node);
+  if (node == nullptr || node->from_ns > evictions.first_ns - k_quiet_excuse_ns) return;
+  Amount free = node->has;
+  free -= pod.wants;
+  for (const PodState& other : evictions.there) {
+    // One that had come or was about to go a moment before makes it unclear what was known.
+    if (other.bound_ns > evictions.first_ns - k_quiet_excuse_ns || other.leaving_ns < evictions.first_ns) return;
+    if (std::find(evictions.victims.begin(), evictions.victims.end(), other.uid) == evictions.victims.end())
+      free -= other.wants;
+  }
+  if (!Amount{}.fits_into(free)) return;  // a nomination or another pod took part in it
+  for (const PodState& other : evictions.there) {
+    const bool is_victim =
+        std::find(evictions.victims.begin(), evictions.victims.end(), other.uid) != evictions.victims.end();
+    if (is_victim && other.apart.empty() && other.wants.fits_into(free))
+      report_("no eviction that is not needed", fmt::format("{} is evicted from {} for {}, and there would be room "
+                                                            "for both",
+                                                            other.name, evictions.node, pod.name));
+  }
+  if (pod.fits_since_ns < evictions.first_ns - k_quiet_excuse_ns)
+    report_("no eviction that is not needed",
+            fmt::format("{} is evicted for {}, which fitted without that", evictions.there.front().name, pod.name));
 }
 
 std::size_t Ledger::waiting_count() const {
-  return static_cast<std::size_t>(std::count_if(pods_.begin(), pods_.end(), [](const auto& one) {
+  return static_cast<std::size_t>(std::count_if(pods().begin(), pods().end(), [](const auto& one) {
     return one.second.node.empty() && !one.second.is_over && !one.second.is_leaving;
   }));
 }
 
-bool Ledger::has_room_for(const PodState& pod) const {
-  return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& one) {
-    const NodeState& node = one.second;
-    if (node.is_closed || (!pod.zone.empty() && pod.zone != node.zone)) return false;
-    Amount all = used_on(node.name);
-    all += pod.wants;
-    return all.fits_into(node.has);
-  });
-}
-
-void Ledger::judge_liveness(std::int64_t patience_ns) {
-  const std::int64_t now_ns = Kernel::the().now_ns();
-  for (const auto& [name, pod] : pods_)
-    if (pod.node.empty() && !pod.is_over && !pod.is_leaving && now_ns - pod.created_ns > patience_ns &&
-        has_room_for(pod))
+void Ledger::look_at_waiting(std::int64_t now_ns) {
+  if (!is_quiet(now_ns)) return;
+  for (const auto& [key, waiting] : pods()) {
+    if (!waiting.node.empty() || waiting.is_over || waiting.is_leaving) continue;
+    PodState& pod = *cluster_.find_pod(waiting.ns, waiting.name);
+    if (pod.is_gated || pod.is_strange || !cluster_.fits_somewhere(pod)) {
+      pod.fits_since_ns = k_not_yet;
+      continue;
+    }
+    pod.fits_since_ns = std::min(pod.fits_since_ns, now_ns);
+    if (now_ns - pod.fits_since_ns > k_patience_ns)
       report_("a pod that fits is bound in time",
-              fmt::format("{} has waited for {} s, and there is room for it", name, (now_ns - pod.created_ns) / k_s));
+              fmt::format("there has been room for {} for {} s", pod.name, (now_ns - pod.fits_since_ns) / k_s));
+  }
 }
 
 }  // namespace berth::simulation

@@ -1,96 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <boost/json.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "simulation/kernel.hpp"
-#include "support/api_server/api_store.hpp"
+#include "simulation/cluster.hpp"
 
-/// What the API server holds, as its history of changes tells it, and the rules that scheduling has to keep.
+/// The rules that scheduling has to keep, judged by what an API server holds and by what it is asked for.
 namespace berth::simulation {
 
-struct Amount {
-  std::int64_t cpu_m = 0, memory_mi = 0, pods = 0;
-  Amount& operator+=(const Amount& more) noexcept;
-  bool fits_into(const Amount& room) const noexcept;
-};
-
-struct PodState {
-  std::string uid, name, node, zone;  // zone: of its node selector; empty: any
-  Amount wants;
-  std::int64_t created_ns = 0, bound_ns = 0, ends_ns = k_never;
-  std::int32_t priority = 0;
-  bool is_over = false, is_leaving = false, is_running = false;
-};
-
-struct NodeState {
-  std::string name, zone;
-  Amount has;
-  bool is_closed = false;
-  std::int64_t changed_ns = 0;  // when it came, or when it became smaller
-};
-
-/// A binding as a replica sent it.
-struct SentBinding {
-  const Machine* by = nullptr;
+/// A write as a scheduler sent it.
+struct SentWrite {
+  enum class Kind : std::uint8_t { binding, eviction };
+  Kind kind = Kind::binding;
+  std::string by;  // who
   std::int64_t sent_ns = 0;
-  std::string pod, node;  // by name
+  std::string ns, pod, node;  // node: of a binding
 };
+
+/// Nothing when the request is neither a binding nor an eviction.
+std::optional<SentWrite> read_write(std::string_view method, std::string_view path, std::string_view body);
 
 class Ledger {
  public:
-  /// `report`: a rule is broken. Times are those of the world.
-  Ledger(tests::ApiStore& store, std::function<void(const std::string& rule, const std::string& what)> report,
+  /// `report`: a rule is broken. Times are those of the caller.
+  Ledger(std::function<void(const std::string& rule, const std::string& what)> report,
          std::function<void(const std::string& line)> tell);
 
-  /// Takes over what has changed at the server, in its order. Requires: the server has not forgotten it.
-  void catch_up();
-  std::uint64_t version() const noexcept { return version_; }
-  /// Requires: all changes were taken over.
-  void skip_what_is_forgotten() { version_ = store_.version(); }
-  /// What `machine` is about to send is a binding.
-  void sending(const Machine& machine, std::string_view request);
-  /// Reports pods that would fit and are not bound.
-  void judge_liveness(std::int64_t patience_ns);
+  /// The next change at the server: of the resource with that plural. Null: the object is gone.
+  void take(std::string_view plural, std::string_view ns, std::string_view name, const boost::json::value* object,
+            std::int64_t now_ns);
+  /// What was sent before the next change.
+  void sent(SentWrite write) { sent_.push_back(std::move(write)); }
+  /// Known, and bound before anything was told. Requires: it was taken as a pod that waits.
+  void placed_before(std::string_view ns, std::string_view name, const std::string& node);
+  /// Nothing goes wrong from now on; k_not_yet: things do.
+  void set_quiet_since(std::int64_t time_ns) { quiet_since_ns_ = time_ns; }
+  /// Looks at pods that wait, once a second while it is quiet: one that fits all the time is bound soon.
+  void look_at_waiting(std::int64_t now_ns);
+  /// `judges_leaders`: who binds is known by the name in the lease, up to the first "_".
+  void judge_leaders(bool judges_leaders) { judges_leaders_ = judges_leaders; }
 
-  const std::map<std::string, PodState>& pods() const noexcept { return pods_; }  // by name
-  const std::map<std::string, NodeState>& nodes() const noexcept { return nodes_; }
+  const Cluster& cluster() const noexcept { return cluster_; }
+  const std::map<std::string, PodState>& pods() const noexcept { return cluster_.pods(); }
+  const std::map<std::string, NodeState>& nodes() const noexcept { return cluster_.nodes(); }
+  const std::map<std::string, BudgetState>& budgets() const noexcept { return budgets_; }
   const std::string& holder() const noexcept { return holder_; }
   std::size_t bound_count() const noexcept { return bound_count_; }
+  std::size_t evicted_count() const noexcept { return evicted_count_; }
   std::size_t waiting_count() const;
-  Amount used_on(const std::string& node, const std::string& but_for = {}) const;
-  bool has_room_for(const PodState& pod) const;
 
  private:
-  void take(const tests::ApiResource& resource, const tests::Change& change);
-  void take_pod(const tests::Change& change, std::int64_t now_ns);
-  void take_node(const tests::Change& change, std::int64_t now_ns);
-  void take_lease(const tests::Change& change, std::int64_t now_ns);
-  void judge_binding(const PodState& pod, std::int64_t now_ns);
-  void judge_sent(const SentBinding& sent);
-
-  tests::ApiStore& store_;
-  const std::function<void(const std::string&, const std::string&)> report_;
-  const std::function<void(const std::string&)> tell_;
-  std::uint64_t version_ = 0;
-  std::map<std::string, PodState> pods_;
-  std::map<std::string, NodeState> nodes_;
-  std::map<std::string, std::int64_t> gone_nodes_;                            // when
-  std::map<std::string, std::vector<std::pair<SentBinding, bool>>> on_node_;  // last bindings; whether it came late
-  std::deque<SentBinding> sent_;                                              // not yet judged
-  std::map<std::string, std::vector<SentBinding>> sent_for_;                  // by pod
-  std::string holder_;
-  std::int64_t held_since_ns_ = 0, renewed_ns_ = 0, lease_length_ns_ = 0;
   struct Reign {
     std::string holder;
-    std::int64_t from_ns = 0, renewed_ns = 0, until_ns = k_never;  // until: another held it, or it was given back
+    std::int64_t from_ns = 0, renewed_ns = 0, until_ns = k_not_yet;  // until: another held it, or it was given back
   };
+  /// Evictions that one sender sent within seconds for one node: for one pod, in all likelihood.
+  struct Evictions {
+    std::string by, node;
+    std::int64_t first_ns = 0;
+    std::vector<std::string> victims;        // uids
+    std::vector<PodState> there, waiting;    // when the first was sent
+    std::vector<std::string> budgets_spent;  // of the victims, that allowed none and had not for a while
+  };
+
+  void take_pod(std::string_view ns, std::string_view name, const boost::json::value* object, std::int64_t now_ns);
+  void take_node(std::string_view name, const boost::json::value* object, std::int64_t now_ns);
+  void take_lease(const boost::json::value* object, std::int64_t now_ns);
+  void take_budget(std::string_view ns, std::string_view name, const boost::json::value* object, std::int64_t now_ns);
+  void judge_binding(PodState& pod, std::int64_t now_ns);
+  void judge_place(const PodState& pod, const SentWrite& by, std::int64_t now_ns);
+  void judge_room(const PodState& pod, const SentWrite& by);
+  void judge_sent(const SentWrite& sent);
+  void judge_sender(const SentWrite& sent);
+  void judge_eviction(const SentWrite& sent);
+  void judge_evictions(const Evictions& evictions);
+  void finish_evictions(std::int64_t now_ns);
+  bool is_quiet(std::int64_t now_ns) const noexcept;
+  /// For how long what happened may be unknown to one who decides at that time.
+  std::int64_t excuse_ns(std::int64_t now_ns) const noexcept;
+
+  const std::function<void(const std::string&, const std::string&)> report_;
+  const std::function<void(const std::string&)> tell_;
+  Cluster cluster_;
+  std::map<std::string, BudgetState> budgets_;
+  std::map<std::string, std::vector<std::pair<SentWrite, bool>>> on_node_;  // last bindings; whether it came late
+  std::deque<SentWrite> sent_;                                              // not yet judged
+  std::map<std::string, std::vector<SentWrite>> sent_for_;                  // by pod
+  std::vector<Evictions> evictions_;
+  std::map<std::string, std::int64_t> shrunk_ns_;  // nodes: when they came again, closed or changed size
+  std::string holder_;
+  std::int64_t lease_length_ns_ = 0, quiet_since_ns_ = k_not_yet;
   std::vector<Reign> reigns_;
-  std::size_t bound_count_ = 0;
+  std::size_t bound_count_ = 0, evicted_count_ = 0;
+  bool judges_leaders_ = true;
 };
 
 }  // namespace berth::simulation

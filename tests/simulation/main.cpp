@@ -1,72 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 // simulate-faults: worlds from seeds, one after the other, each in a process of its own.
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <deque>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
-#include "simulation/world.hpp"
+#include "simulation/run.hpp"
 
 namespace {
 
+using berth::simulation::Ran;
 using berth::simulation::WorldOptions;
-using berth::simulation::WorldResult;
 
-int g_result = -1;  // where a world's process writes its result
-
-int say(const WorldResult& result, const std::deque<std::string>& story) {
-  if (!result.rule.empty()) {
-    for (const std::string& line : story) std::printf("%s\n", line.c_str());
-    std::printf("BROKEN: %s: %s\n", result.rule.c_str(), result.what.c_str());
-  }
-  std::fflush(stdout);
-  [[maybe_unused]] const auto written = ::write(g_result, &result.digest, sizeof result.digest);
-  const std::size_t counts[] = {result.pods,
-                                result.bound,
-                                result.starts,
-                                static_cast<std::size_t>(result.faults),
-                                static_cast<std::size_t>(result.switches),
-                                static_cast<std::size_t>(result.virtual_s)};
-  [[maybe_unused]] const auto rest = ::write(g_result, counts, sizeof counts);
-  return result.rule.empty() ? 0 : 3;
-}
-
-struct Ran {
-  int status = 0;
-  std::uint64_t digest = 0;
-  std::size_t counts[6] = {};
+struct Totals {
+  std::size_t seeds = 0, pods = 0, evicted = 0, faults = 0;
+  double virtual_s = 0;
+  int broken = 0;
 };
 
-Ran run_one(const WorldOptions& options) {
-  int ends[2] = {};
-  if (::pipe(ends) != 0) std::abort();
+double seconds_of_processor() {
+  rusage used{};
+  ::getrusage(RUSAGE_CHILDREN, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+void print_one(const WorldOptions& options, const Ran& ran, double seconds) {
+  const auto& result = ran.result;
+  const char* const verdict = ran.is_good() ? "good" : WIFEXITED(ran.status) ? "BROKEN" : "CRASHED";
+  if (!result.rule.empty())
+    std::printf("%sBROKEN: %s: %s\n", ran.story.c_str(), result.rule.c_str(), result.what.c_str());
+  std::printf(
+      "seed %llu: %s; %zu of %zu pods bound, %zu evicted, %zu starts, %llu faults, %llu switches, %.0f virtual s; "
+      "digest %016llx; %.1f s so far\n",
+      static_cast<unsigned long long>(options.seed), verdict, result.bound, result.pods, result.evicted, result.starts,
+      static_cast<unsigned long long>(result.faults), static_cast<unsigned long long>(result.switches),
+      result.virtual_s, static_cast<unsigned long long>(result.digest), seconds);
   std::fflush(stdout);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::close(ends[0]);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    g_result = ends[1];
-    berth::simulation::World(options).run(say);
-  }
-  ::close(ends[1]);
-  Ran ran;
-  char* into = reinterpret_cast<char*>(&ran.digest);
-  std::size_t left = sizeof ran.digest + sizeof ran.counts, at = 0;
-  static_assert(offsetof(Ran, counts) == offsetof(Ran, digest) + sizeof(std::uint64_t));
-  for (ssize_t got = 0; left > 0 && (got = ::read(ends[0], into + at, left)) > 0; left -= static_cast<std::size_t>(got))
-    at += static_cast<std::size_t>(got);
-  ::close(ends[0]);
-  ::waitpid(child, &ran.status, 0);
-  return ran;
+}
+
+/// Tells the shortest history that breaks the same rule, and keeps it in that folder.
+void tell_shortest(const WorldOptions& options, const Ran& broken, std::size_t tries, const std::string& folder) {
+  const WorldOptions shortest = shorten(options, broken, tries, [](std::size_t tried, std::size_t left) {
+    std::printf("after %zu tries: %zu faults and batches of pods are left\n", tried, left);
+    std::fflush(stdout);
+  });
+  WorldOptions again = shortest;
+  const Ran ran = run_world(again);
+  std::printf("The shortest history that still fails:\n");
+  print_one(again, ran, 0);
+  if (folder.empty()) return;
+  const std::string path = folder + "/seed-" + std::to_string(options.seed) + ".json";
+  std::ofstream(path) << history_text(shortest, ran.result);
+  std::printf("kept as %s\n", path.c_str());
 }
 
 }  // namespace
@@ -77,8 +72,9 @@ int main(int argc, char** argv) {
   std::uint64_t seeds = 1;
   double hours = 0;
   bool twice = false;
-  std::string history;
-  std::vector<std::string> only;
+  std::size_t tries = 0;
+  std::string history, keep, replay;
+  std::vector<std::string> only, with;
   cli.add_option("--seed", options.seed, "The first seed; absent: one of the moment");
   cli.add_option("--seeds", seeds, "How many seeds are tried");
   cli.add_option("--hours", hours, "Instead of --seeds: for how long seeds are tried");
@@ -87,6 +83,11 @@ int main(int argc, char** argv) {
   cli.add_option("--only", only, "Kinds of faults; absent: the seed decides")
       ->delimiter(',')
       ->check(CLI::IsMember(berth::simulation::fault_kinds()));
+  cli.add_option("--with", with, "The faults and batches of pods that happen (crash.3,pods.12); absent: all")
+      ->delimiter(',');
+  cli.add_option("--shorten", tries, "How many worlds are tried to make a broken history shorter");
+  cli.add_option("--keep", keep, "A directory for what --shorten leaves");
+  cli.add_option("--replay", replay, "A file of such a directory, instead of a seed");
   cli.add_option("--plugin-dir", options.plugin_dir, "The plugin files")->required();
   cli.add_option("--logs", options.log_dir, "A directory for the logs of the replicas");
   cli.add_option("--history", history, "A file for everything that happens, a line each");
@@ -94,9 +95,11 @@ int main(int argc, char** argv) {
   cli.add_flag("--twice", twice, "Run each seed twice, and fail unless both histories are the same");
   CLI11_PARSE(cli, argc, argv);
   options.only.insert(only.begin(), only.end());
+  if (!with.empty()) options.with.emplace(with.begin(), with.end());
   if (cli.count("--seed") == 0)
     options.seed =
         static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) % 1'000'000'000;
+  if (!replay.empty()) read_history(replay, options);
   std::string directory = std::filesystem::temp_directory_path() / "berth-simulation-XXXXXX";
   if (::mkdtemp(directory.data()) == nullptr) return 1;
   options.kubeconfig_dir = directory;
@@ -106,35 +109,29 @@ int main(int argc, char** argv) {
   using Time = std::chrono::steady_clock;
   const auto began = Time::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Time::now() - began).count(); };
-  std::size_t pods = 0, faults = 0, virtual_s = 0;
-  int broken = 0;
-  for (std::uint64_t done = 0; hours > 0 ? seconds() < hours * 3600 : done < seeds; ++done, ++options.seed) {
-    const Ran ran = run_one(options);
-    pods += ran.counts[1];
-    faults += ran.counts[3];
-    virtual_s += ran.counts[5];
-    const bool has_ended = WIFEXITED(ran.status);
-    std::printf(
-        "seed %llu: %s; %zu of %zu pods bound, %zu starts, %zu faults, %zu switches, %zu virtual s; digest %016llx; "
-        "%.1f s so far\n",
-        static_cast<unsigned long long>(options.seed),
-        ran.status == 0 ? "good"
-        : has_ended     ? "BROKEN"
-                        : "CRASHED",
-        ran.counts[1], ran.counts[0], ran.counts[2], ran.counts[3], ran.counts[4], ran.counts[5],
-        static_cast<unsigned long long>(ran.digest), seconds());
-    if (ran.status != 0) ++broken;
-    if (twice && ran.status == 0) {
-      if (const Ran again = run_one(options); again.digest != ran.digest) {
-        std::printf("seed %llu: NOT REPLAYED: digest %016llx\n", static_cast<unsigned long long>(options.seed),
-                    static_cast<unsigned long long>(again.digest));
-        ++broken;
-      }
+  Totals all;
+  for (; hours > 0 ? seconds() < hours * 3600 : all.seeds < seeds; ++all.seeds, ++options.seed) {
+    const Ran ran = run_world(options);
+    all.pods += ran.result.bound;
+    all.evicted += ran.result.evicted;
+    all.faults += ran.result.faults;
+    all.virtual_s += ran.result.virtual_s;
+    if (!ran.is_good()) ++all.broken;
+    print_one(options, ran, seconds());
+    if (!ran.result.rule.empty() && tries > 0) tell_shortest(options, ran, tries, keep);
+    if (!twice || !ran.is_good()) continue;
+    if (const Ran again = run_world(options); again.result.digest != ran.result.digest) {
+      std::printf("seed %llu: NOT REPLAYED: digest %016llx\n", static_cast<unsigned long long>(options.seed),
+                  static_cast<unsigned long long>(again.result.digest));
+      ++all.broken;
     }
-    std::fflush(stdout);
   }
   std::filesystem::remove_all(directory);
-  std::printf("%zu pods bound, %zu faults, %.2f virtual days, %d broken, in %.1f s\n", pods, faults,
-              static_cast<double>(virtual_s) / 86400, broken, seconds());
-  return broken == 0 ? 0 : 1;
+  const double processor_s = seconds_of_processor();
+  std::printf(
+      "%zu seeds, %zu pods bound, %zu evicted, %zu faults, %.1f virtual hours, %d broken, in %.1f s; %.0f pods an hour "
+      "and core\n",
+      all.seeds, all.pods, all.evicted, all.faults, all.virtual_s / 3600, all.broken, seconds(),
+      static_cast<double>(all.pods) * 3600 / processor_s);
+  return all.broken == 0 ? 0 : 1;
 }

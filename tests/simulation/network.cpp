@@ -19,6 +19,14 @@ constexpr std::int64_t k_unanswered_ns = 60'000'000'000;
 
 Kernel& kernel() { return Kernel::the(); }
 
+/// "pods" of "GET /api/v1/pods?watch=1 HTTP/1.1"; empty when it is no such request.
+std::string resource_read(std::string_view request) {
+  constexpr std::string_view k_get = "GET /api";
+  if (!request.starts_with(k_get)) return {};
+  const std::string_view path = request.substr(4, request.find_first_of("? ", k_get.size()) - 4);
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
 }  // namespace
 
 void File::changed() {
@@ -168,6 +176,7 @@ void Network::put(const std::shared_ptr<Socket>& to, std::string bytes, bool is_
 
 void Network::pump(const std::shared_ptr<Socket>& socket) {
   if (socket->state != Socket::State::open || link_of(*socket->host).is_cut || socket->is_silent) return;
+  if (!socket->asks.empty() && link_of(*socket->host).held.contains(socket->asks)) return;
   while (!socket->pipe.empty() && socket->pipe.front().arrives_ns <= kernel().now_ns()) {
     const Socket::Piece piece = std::move(socket->pipe.front());
     socket->pipe.pop_front();
@@ -190,6 +199,7 @@ long Network::send(Socket& socket, std::string_view bytes) {
   if (socket.state != Socket::State::open) return -ENOTCONN;
   if (socket.is_shut) return -EPIPE;
   if (on_send) on_send(*socket.owner, socket, bytes);
+  if (std::string resource = resource_read(bytes); !resource.empty()) socket.asks = std::move(resource);
   kernel().note("send", socket.connection, socket.owner->number, bytes);
   const std::shared_ptr<Socket> other = socket.peer.lock();
   const auto taken = static_cast<long>(bytes.size());
@@ -290,6 +300,18 @@ void Network::set_cut(const Machine& machine, bool is_cut) {
         reset(socket, ETIMEDOUT);
       }
   });
+}
+
+void Network::hold(const Machine& machine, const std::string& resource, bool is_held) {
+  Link& link = link_of(machine);
+  kernel().note(is_held ? "fault: held" : "let go", machine.number);
+  if (is_held) {
+    ++faults_done_;
+    link.held.insert(resource);
+    return;
+  }
+  link.held.erase(resource);
+  for (const std::shared_ptr<Socket>& socket : sockets_of(machine)) pump(socket);
 }
 
 bool Network::break_one(const Machine& machine, bool silently) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,12 +77,14 @@ struct Socket final : File {
   bool is_shut = false;                     // for sending
   bool is_silent = false;                   // nothing arrives here any more
   std::uint16_t local_port = 0, remote_port = 0;
+  std::string asks;  // the resource that the last request on it reads; of the machine's end
 };
 
 /// What lies between a machine and the server.
 struct Link {
   bool is_cut = false;  // nothing passes; what was sent passes when it is whole again
   int cuts = 0;
+  std::set<std::string> held;  // resources of which no answer passes
   std::int64_t least_delay_ns = 50'000, most_delay_ns = 2'000'000;
 };
 
@@ -120,6 +123,8 @@ class Network {
 
   Link& link_of(const Machine& machine) { return links_[machine.number]; }
   void set_cut(const Machine& machine, bool is_cut);
+  /// What a machine reads of that resource does not arrive until it is let go.
+  void hold(const Machine& machine, const std::string& resource, bool is_held);
   /// Breaks one of a machine's connections. False when it has none.
   bool break_one(const Machine& machine, bool silently);
   NetworkFaults faults;
