@@ -17,6 +17,12 @@ struct Found {
   std::vector<model::PodPtr> victims;
 };
 
+/// A pod that leaves the node or comes back.
+struct Step {
+  cache::PodHandle pod;
+  bool comes_back;
+};
+
 /// One node under examination.
 class Node {
  public:
@@ -29,19 +35,22 @@ class Node {
         host_(host),
         filters_(context.profile().filter.begin(), context.profile().filter.end()) {}
 
-  /// Without these pods; with those that are nominated, and without them.
-  Code judge(const std::vector<cache::PodHandle>& gone) {
+  /// After these steps, one by one: which pods are there in the end does not say all. A host port that two of them hold is
+  /// free once one has left, and taken again once one has come back. With those that are nominated, and without them.
+  Code judge(const std::vector<Step>& steps) {
     if (!nominated_.empty())
-      if (const Code code = judge_once(gone, true); code != Code::success) return code;
-    return judge_once(gone, false);
+      if (const Code code = judge_once(steps, true); code != Code::success) return code;
+    return judge_once(steps, false);
   }
 
  private:
-  Code judge_once(const std::vector<cache::PodHandle>& gone, bool with_promised) {
+  Code judge_once(const std::vector<Step>& steps, bool with_promised) {
     preemption::WhatIf what_if(context_, blocks_, slot_, filters_);
     // judge() reports what fails.
-    for (const cache::PodHandle handle : gone)
-      if (!what_if.remove(*host_.cache.pod(handle), handle).ok()) break;
+    for (const Step& step : steps) {
+      const model::Pod& pod = *host_.cache.pod(step.pod);
+      if (!(step.comes_back ? what_if.add(pod, step.pod) : what_if.remove(pod, step.pod)).ok()) break;
+    }
     if (with_promised)
       for (const model::PodPtr& pod : nominated_)
         if (!what_if.add(*pod).ok()) break;
@@ -92,7 +101,9 @@ std::optional<Found> examine(const scheduler::DecisionParts& host, Node& node, c
   std::vector<cache::PodHandle> lower;
   for (const cache::PodHandle handle : row.pods)
     if (host.cache.pod(handle)->priority < preemptor.priority) lower.push_back(handle);
-  if (lower.empty() || node.judge(lower) != Code::success) return std::nullopt;
+  std::vector<Step> steps;
+  for (const cache::PodHandle handle : lower) steps.push_back({handle, false});
+  if (lower.empty() || node.judge(steps) != Code::success) return std::nullopt;
 
   // Pods that have not started: each comparison of upstream takes a later "now", so an insertion sort turns them round.
   std::reverse(lower.begin(), lower.end());
@@ -107,21 +118,20 @@ std::optional<Found> examine(const scheduler::DecisionParts& host, Node& node, c
   for (const cache::PodHandle handle : lower) pods.push_back(host.cache.pod(handle));
   const std::vector<bool> beyond = beyond_budgets(pods, budgets, symbols);
 
-  std::vector<cache::PodHandle> gone = lower;
+  std::vector<bool> gone(lower.size(), false);
   Found found;
   found.choice.node = row.node->name;
   for (const bool protected_ones : {true, false})
     for (std::size_t i = 0; i < lower.size(); ++i) {
       if (beyond[i] != protected_ones) continue;
-      std::vector<cache::PodHandle> without = gone;
-      std::erase(without, lower[i]);
-      if (node.judge(without) == Code::success)
-        gone = without;
-      else if (protected_ones)
-        ++found.choice.violations;
+      steps.push_back({lower[i], true});
+      if (node.judge(steps) == Code::success) continue;
+      steps.push_back({lower[i], false});
+      gone[i] = true;
+      if (protected_ones) ++found.choice.violations;
     }
   for (std::size_t i = 0; i < lower.size(); ++i)
-    if (std::find(gone.begin(), gone.end(), lower[i]) != gone.end()) {
+    if (gone[i]) {
       found.victims.push_back(pods[i]);
       found.choice.victims.insert(pods[i]->key());
     }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
 
+#include <cstdlib>
 #include <random>
 
 #include "app/simulate/single_pass.hpp"
@@ -153,10 +154,20 @@ struct Setting {
   }
 };
 
+/// Those that are asked for, and those that failed once: in both, two pods of a node hold the host port that the preemptor
+/// wants.
+std::vector<std::uint32_t> seeds_and_found_ones() {
+  std::vector<std::uint32_t> seeds = tests::seeds();
+  if (std::getenv("BERTH_SEED") != nullptr) return seeds;
+  for (const std::uint32_t found : {105u, 274u})
+    if (found > seeds.size()) seeds.push_back(found);
+  return seeds;
+}
+
 TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
   const Setting setting;
   std::size_t preemptions = 0, with_budgets = 0, with_promises = 0;
-  for (const std::uint32_t seed : tests::seeds()) {
+  for (const std::uint32_t seed : seeds_and_found_ones()) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     Scene scene(seed);
     const auto pass = setting.pass(scene);
