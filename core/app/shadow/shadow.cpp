@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 
 #include "cycle/node_choice.hpp"
@@ -272,29 +273,6 @@ void Shadow::guarded(std::string_view step_name, Step&& step) {
   }
 }
 
-void Shadow::settle(Held& held) {
-  const std::int64_t now_ns = clock_.monotonic_ns();
-  const std::int64_t left_ns = k_explaining_ahead_ns + (now_ns - began_ns_) / 2 - explained_ns_;
-  held.explain_until_ns = now_ns + std::min(k_explaining_ns, left_ns);
-  const auto has_changed = [&](const Change& change) {
-    return change.node != nullptr && change.at_ns >= held.at_ns - k_window_ns &&
-           (change.node->name == held.difference.node || change.node->name == held.difference.node_here);
-  };
-  if (held.difference.result == ShadowResult::race) {
-    held.difference.why = "the node was not known here yet";
-  } else if (const auto node = std::find_if(changes_.begin(), changes_.end(), has_changed); node != changes_.end()) {
-    held.difference.result = ShadowResult::race;
-    held.difference.why = fmt::format("node {} changed", node->node->name);
-  } else if (!is_race(held)) {
-    // Nominations are as they are now; the other scheduler had those of its own memory.
-    held.counts_nominated = scheduler_.views().queue.nominations().empty();
-    const bool is_explained = !held.counts_nominated && is_race(held);
-    if (!is_explained && held.is_cut_short) held.difference.why += " (the search for a cause was cut short)";
-  }
-  explained_ns_ += clock_.monotonic_ns() - now_ns;
-  count(std::move(held.difference));
-}
-
 bool Shadow::is_race(Held& held) {
   // What speaks for the node: pods that went there were not there yet, those that went elsewhere were.
   const auto on_it = [&](const Change& change) {
@@ -452,39 +430,88 @@ bool Shadow::had_nomination(const Held& held, Symbol node) const {
   });
 }
 
+/// The cluster as it would be without some of the changes. From one question to the next only those pods are moved that
+/// are there for the one and not for the other; at its end, also when what is asked throws, all is as it was.
+class Shadow::Rewound {
+ public:
+  Rewound(const std::deque<Change>& changes, cache::ClusterCache& cache, const Held& held)
+      : changes_(changes), cache_(cache), held_(held) {}
+  Rewound(const Rewound&) = delete;
+  Rewound& operator=(const Rewound&) = delete;
+  ~Rewound() {
+    for (auto& [uid, pod] : pods_) move(pod, pod.is_there_now);
+  }
+
+  void rewind(const std::function<bool(const Change& change)>& undone) {
+    for (auto& [uid, pod] : pods_) pod.is_wanted = pod.is_there_now;
+    // Back in time: what came goes, and what went comes back.
+    for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
+      if (change->pod == nullptr || change->nominated_to != k_no_symbol || change->at_ns < held_.at_ns - k_window_ns)
+        continue;
+      const bool is_it = change->pod->uid == held_.pod->uid;
+      if (is_it ? !change->came : !undone(*change)) continue;
+      Moved& pod = moved(change->pod);
+      if (pod.is_wanted == change->came) pod.is_wanted = !change->came;  // else it has come or gone once more
+    }
+    for (auto& [uid, pod] : pods_) move(pod, pod.is_wanted);
+  }
+
+ private:
+  struct Moved {
+    model::PodPtr pod;
+    bool is_there_now = false, is_there = false, is_wanted = false;
+  };
+  Moved& moved(const model::PodPtr& pod) {
+    const auto [at, is_new] = pods_.try_emplace(pod->uid.text());
+    if (!is_new) return at->second;
+    const std::optional<cache::CachedPod> cached = cache_.find_pod(pod->uid);
+    at->second = {cached ? cached->pod : pod, cached.has_value(), cached.has_value(), cached.has_value()};
+    return at->second;
+  }
+  void move(Moved& pod, bool is_wanted) {
+    if (pod.is_there == is_wanted) return;
+    const Status done = is_wanted ? cache_.add_pod(pod.pod) : cache_.remove_pod(*pod.pod);
+    if (done.ok())
+      pod.is_there = is_wanted;
+    else
+      observe::error("The shadow's cluster is not what it was", {{"err", done.error().message}, {"pod", *pod.pod}});
+  }
+
+  const std::deque<Change>& changes_;
+  cache::ClusterCache& cache_;
+  const Held& held_;
+  std::unordered_map<std::string, Moved> pods_;  // by uid
+};
+
 Shadow::Judgement Shadow::judge_without(const Held& held, const std::function<bool(const Change& change)>& undone,
                                         const std::vector<std::string>& left_out) {
-  cache::ClusterCache& cache = scheduler_.intake().cache;
-  struct Undone {
-    model::PodPtr pod;
-    bool is_gone;  // it was there
-  };
-  /// Does all of it again at its end, also when what is asked meanwhile throws.
-  struct Redone {
-    cache::ClusterCache& cache;
-    std::vector<Undone> pods = {};
-    ~Redone() {
-      for (auto each = pods.rbegin(); each != pods.rend(); ++each) {
-        const Status done = each->is_gone ? cache.add_pod(each->pod) : cache.remove_pod(*each->pod);
-        if (!done.ok())
-          observe::error("The shadow's cluster is not what it was",
-                         {{"err", done.error().message}, {"pod", *each->pod}});
-      }
-    }
-  } undone_pods{cache};
-  // Back in time: what came goes, and what went comes back.
-  for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
-    if (change->pod == nullptr || change->nominated_to != k_no_symbol || change->at_ns < held.at_ns - k_window_ns)
-      continue;
-    const bool is_it = change->pod->uid == held.pod->uid;
-    if (is_it ? !change->came : !undone(*change)) continue;
-    const std::optional<cache::CachedPod> cached = cache.find_pod(change->pod->uid);
-    if (cached.has_value() != change->came) continue;  // it has come or gone once more
-    const model::PodPtr pod = cached ? cached->pod : change->pod;
-    const Status done = cached ? cache.remove_pod(*pod) : cache.add_pod(pod);
-    if (done.ok()) undone_pods.pods.push_back({pod, cached.has_value()});
-  }
+  held.rewound->rewind(undone);
   return judge(held.pod, held.difference.node, {.nominated = held.counts_nominated, .scores = false}, left_out);
+}
+
+void Shadow::settle(Held& held) {
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  const std::int64_t left_ns = k_explaining_ahead_ns + (now_ns - began_ns_) / 2 - explained_ns_;
+  held.explain_until_ns = now_ns + std::min(k_explaining_ns, left_ns);
+  Rewound rewound(changes_, scheduler_.intake().cache, held);
+  held.rewound = &rewound;
+  const auto has_changed = [&](const Change& change) {
+    return change.node != nullptr && change.at_ns >= held.at_ns - k_window_ns &&
+           (change.node->name == held.difference.node || change.node->name == held.difference.node_here);
+  };
+  if (held.difference.result == ShadowResult::race) {
+    held.difference.why = "the node was not known here yet";
+  } else if (const auto node = std::find_if(changes_.begin(), changes_.end(), has_changed); node != changes_.end()) {
+    held.difference.result = ShadowResult::race;
+    held.difference.why = fmt::format("node {} changed", node->node->name);
+  } else if (!is_race(held)) {
+    // Nominations are as they are now; the other scheduler had those of its own memory.
+    held.counts_nominated = scheduler_.views().queue.nominations().empty();
+    const bool is_explained = !held.counts_nominated && is_race(held);
+    if (!is_explained && held.is_cut_short) held.difference.why += " (the search for a cause was cut short)";
+  }
+  explained_ns_ += clock_.monotonic_ns() - now_ns;
+  count(std::move(held.difference));
 }
 
 ShadowReport Shadow::report() const {

@@ -76,6 +76,7 @@ class Shadow final : public cluster::ClusterSink {
     bool came = false;
     Symbol nominated_to = k_no_symbol;  // what came or went is this: the pod has no node yet
   };
+  class Rewound;
   struct Held {
     std::int64_t at_ns = 0;
     model::PodPtr pod;    // as it was before it was bound
@@ -83,7 +84,8 @@ class Shadow final : public cluster::ClusterSink {
     ShadowDifference difference;
     bool counts_nominated = true;  // when it is judged again
     std::int64_t explain_until_ns = 0;
-    bool is_cut_short = false;  // the search for a cause, by that time
+    Rewound* rewound = nullptr;  // while a cause is searched
+    bool is_cut_short = false;   // the search for a cause, by that time
   };
   /// What is thought of a node for a pod.
   struct Judgement {
