@@ -318,9 +318,7 @@ std::optional<std::int64_t> Shadow::best_moment_ns(Held& held) {
     const auto was_so_far = [&](const Change& change) { return change.at_ns >= held.at_ns; };
     if (was_best(held, is_later) ||
         was_best(held, [&](const Change& change) { return change.came ? is_later(change) : was_so_far(change); }) ||
-        was_best(held, [&](const Change& change) { return change.came ? was_so_far(change) : is_later(change); }) ||
-        was_best(held,
-                 [&](const Change& change) { return is_alike(held, change) ? is_later(change) : was_so_far(change); }))
+        was_best(held, [&](const Change& change) { return change.came ? was_so_far(change) : is_later(change); }))
       return moment_ns;
   }
   return std::nullopt;
@@ -385,20 +383,17 @@ bool Shadow::was_best_step_by_step(Held& held, Reach reach, const std::function<
   return false;
 }
 
-/// Whether it shares a label: then it may count where the other is spread, or wants to be near or away.
-bool Shadow::is_alike(const Held& held, const Change& change) {
-  const auto& labels = *held.pod->labels;
-  return std::any_of(change.pod->labels->begin(), change.pod->labels->end(), [&](const model::Label& label) {
-    return std::find(labels.begin(), labels.end(), label) != labels.end();
-  });
-}
-
 bool Shadow::was_best_with_others_alike(Held& held) {
+  const auto is_alike = [&](const model::Pod& pod) {
+    return std::any_of(pod.labels->begin(), pod.labels->end(), [&](const model::Label& label) {
+      return std::find(held.pod->labels->begin(), held.pod->labels->end(), label) != held.pod->labels->end();
+    });
+  };
   const auto off_ns = [&](const Change* change) { return std::abs(change->at_ns - held.at_ns); };
   std::vector<const Change*> candidates, otherwise;
   for (const Change& change : changes_)
     if (change.pod != nullptr && change.nominated_to == k_no_symbol && off_ns(&change) <= k_window_ns &&
-        change.pod->uid != held.pod->uid && (change.pod->node_name == held.bound->node_name || is_alike(held, change)))
+        change.pod->uid != held.pod->uid && (change.pod->node_name == held.bound->node_name || is_alike(*change.pod)))
       candidates.push_back(&change);
   std::stable_sort(candidates.begin(), candidates.end(), [&](auto* a, auto* b) { return off_ns(a) < off_ns(b); });
   if (candidates.size() > k_alike_max) candidates.resize(k_alike_max);

@@ -44,7 +44,7 @@ class Shadow final : public cluster::ClusterSink {
   static constexpr std::int64_t k_settling_ns = 50'000'000;       // of each change that comes in
   static constexpr std::int64_t k_explaining_ns = 2'000'000'000;  // of one difference, and the judgement under way
   static constexpr std::int64_t k_explaining_ahead_ns = 10'000'000'000;
-  static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024, k_moments_max = 64, k_steps_max = 32,
+  static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024, k_moments_max = 16, k_steps_max = 32,
                                k_alike_max = 24;
 
   Shadow(cluster::ClusterSink& sink, scheduler::Scheduler& scheduler, const config::Configuration& configuration,
@@ -118,9 +118,8 @@ class Shadow final : public cluster::ClusterSink {
   /// Whether it was with or without some of the k_alike_max nearest pods that share a label with it, wherever they went,
   /// or went to its node: one after the other, each time that which brings the node nearest to the best.
   bool was_best_with_others_alike(Held& held);
-  static bool is_alike(const Held& held, const Change& change);
   /// The moment nearest to the binding at which the node was one of the best: with the pods bound until then, or those
-  /// that had not ended by then, or both; or with both of pods that share a label with it.
+  /// that had not ended by then, or both.
   std::optional<std::int64_t> best_moment_ns(Held& held);
   bool may_be_sampled(const model::Pod& pod, const Judgement& judgement) const;
   void see(const model::PodPtr& pod);
