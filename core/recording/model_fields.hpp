@@ -358,6 +358,7 @@ void record_fields(Archive& a, T& record) {
         in.word("error", written.error);
       });
     case Kind::plugin_times:
+      a.number("inNs", record.count);
       return a.pointer("pluginTimes", record.plugin_times, [](auto& in, auto& all) {
         in.list("all", all, [](auto& i, auto& each) {
           i.word("plugin", each.plugin);

@@ -33,7 +33,7 @@ enum class Kind : std::uint8_t {
   write = 16,            // something was written to the cluster, or refused by it
   state_begins = 17,     // what follows up to state_ends is the whole cluster as it is: all that was known is replaced
   state_ends = 18,
-  plugin_times = 19  // what calls into plugins took since the process began; from version 2 of the file on
+  plugin_times = 19  // calls into plugins in the last `count` ns; from version 2 of the file on
 };
 inline constexpr std::uint8_t k_kinds = 19;
 /// "placed_pod", for people and programs.
@@ -117,7 +117,7 @@ struct Record {
   /// does not name it, because it is not bound yet.
   std::string text;
   std::int64_t wall_ns = 0;  // clock; in what a reader returns: of every record
-  std::uint64_t count = 0;   // gap
+  std::uint64_t count = 0;   // gap; plugin_times
   std::size_t bytes = 0;     // in what a reader returns: the memory that it takes, about
 };
 

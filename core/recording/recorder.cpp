@@ -69,13 +69,28 @@ class Recorder::Writer {
     missing_ += std::exchange(batch.dropped, 0);
     flush(counts);
   }
-  /// Nothing, where nothing was decided since the last time.
+  /// What came since the last time; nothing, where nothing was decided.
   void write_plugin_times(RecorderCounts& counts) {
     if (!options_.plugin_times || !has_decided_) return;
+    std::vector<PluginTime> totals = options_.plugin_times(), since;
+    for (const PluginTime& total : totals) {
+      const auto before = std::find_if(plugin_totals_.begin(), plugin_totals_.end(), [&](const PluginTime& each) {
+        return each.plugin == total.plugin && each.point == total.point;
+      });
+      PluginTime more = total;
+      if (before != plugin_totals_.end()) {
+        more.calls -= before->calls;
+        more.took_ns -= std::min(before->took_ns, total.took_ns);
+      }
+      if (more.calls != 0) since.push_back(std::move(more));
+    }
+    plugin_totals_ = std::move(totals);
     Record record;
     record.kind = Kind::plugin_times;
-    record.plugin_times = std::make_shared<const std::vector<PluginTime>>(options_.plugin_times());
-    record.at_ns = plugin_times_ns_ = clock_.monotonic_ns();
+    record.plugin_times = std::make_shared<const std::vector<PluginTime>>(std::move(since));
+    record.at_ns = clock_.monotonic_ns();
+    record.count = static_cast<std::uint64_t>(std::max<std::int64_t>(record.at_ns - plugin_times_ns_, 0));
+    plugin_times_ns_ = record.at_ns;
     has_decided_ = false;
     put(record, counts);
     flush(counts);
@@ -255,8 +270,10 @@ class Recorder::Writer {
   std::uint64_t missing_ = 0;   // since the last record that was written
   std::int64_t began_ns_ = 0, clock_offset_ns_ = 0, retry_ns_ = INT64_MIN;
   std::size_t segments_since_state_ = 0;
-  std::int64_t state_asked_ns_ = 0, plugin_times_ns_ = 0;
-  bool has_decided_ = false;  // since plugin_times_ns_
+  std::int64_t state_asked_ns_ = 0;
+  std::int64_t plugin_times_ns_ = clock_.monotonic_ns();  // the last time
+  std::vector<PluginTime> plugin_totals_;                 // then
+  bool has_decided_ = false;                              // since plugin_times_ns_
   bool has_begun_ = false, is_incomplete_ = false, has_failed_ = false;
 };
 
@@ -423,10 +440,11 @@ void Recorder::run(Writer& writer) {
     bool wants_state = false;
     const bool is_written = done("Decisions could not be recorded", [&] {
       writer.write(batch, counts);
-      if (ends || writer.wants_plugin_times()) writer.write_plugin_times(counts);
       wants_state = writer.wants_state();
     });
     if (!is_written) writer.give_up(batch, counts);
+    if (ends || writer.wants_plugin_times())
+      (void)done("What plugins took could not be recorded", [&] { writer.write_plugin_times(counts); });
     // Its memory is used again; what it holds goes here, not on the threads that decide.
     batch.records.clear();
     batch.state.reset();

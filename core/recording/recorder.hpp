@@ -32,7 +32,7 @@ struct RecorderOptions {
   /// Called on the writer's thread when the cluster as it is has to be recorded again: calls Recorder::add_state().
   /// Absent: what is left is not complete once the oldest segment was removed.
   std::function<void()> add_state = {};
-  /// What calls into plugins took so far. Called on the writer's thread: k_plugin_times_period after the last time when
+  /// What calls into plugins took so far, each plugin and point once. Called on the writer's thread: k_plugin_times_period after the last time when
   /// something was decided since, and once before it ends. Absent: it is not recorded.
   std::function<std::vector<PluginTime>()> plugin_times = {};
   std::chrono::milliseconds period{50};  // how often what waits is written; a killed process loses so much

@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <unordered_map>
 
@@ -23,6 +24,11 @@ constexpr std::int64_t k_ms_ns = 1'000'000;
 /// Pods that wait; -1: it is not known.
 std::int64_t pending_in(const recording::State& cluster) {
   return cluster.is_complete() ? static_cast<std::int64_t>(cluster.waiting_pods()) : -1;
+}
+
+/// A recording may say any number.
+void add(std::int64_t& sum, std::int64_t more) {
+  if (__builtin_add_overflow(sum, more, &sum)) sum = std::numeric_limits<std::int64_t>::max();
 }
 
 /// Slices that become twice as long whenever there would be too many.
@@ -56,15 +62,21 @@ class Slices {
     if (slice.plugins.size() <= plugin) slice.plugins.resize(plugin + 1);
     return slice.plugins[plugin];
   }
-  /// Calls into a plugin between that moment and the end.
-  void spread(std::size_t plugin, std::int64_t from_wall_ns, std::int64_t took_ns) {
+  /// What calls into plugins took, evenly over the time that it is of.
+  void spread(const Record& record) {
     const std::int64_t last = static_cast<std::int64_t>(times_.slices.size()) - 1;
-    const std::int64_t from = std::clamp((up(from_wall_ns) - times_.from_ms) / times_.slice_ms, std::int64_t{0}, last);
-    std::int64_t left = last - from + 1;
-    for (std::int64_t i = from; i <= last; ++i, --left) {
-      const std::int64_t part = took_ns / left;
-      work(times_.slices[static_cast<std::size_t>(i)], plugin).took_ns += part;
-      took_ns -= part;
+    const auto in_ns = static_cast<std::int64_t>(std::min<std::uint64_t>(record.count, recording::k_far_ns));
+    const std::int64_t first =
+        std::clamp((up(record.wall_ns - in_ns) - times_.from_ms) / times_.slice_ms, std::int64_t{0}, last);
+    for (const recording::PluginTime& time : *record.plugin_times) {
+      const std::optional<std::size_t> plugin = number_of(time.plugin);
+      if (!plugin) continue;
+      auto took_ns = static_cast<std::int64_t>(std::min<std::uint64_t>(time.took_ns, recording::k_far_ns));
+      for (std::int64_t i = first; i <= last; ++i) {
+        const std::int64_t part = took_ns / (last - i + 1);
+        add(work(times_.slices[static_cast<std::size_t>(i)], *plugin).took_ns, part);
+        took_ns -= part;
+      }
     }
   }
   /// `cluster`: at the end.
@@ -82,13 +94,13 @@ class Slices {
       longer.back().decisions += times_.slices[i].decisions;
       longer.back().without_node += times_.slices[i].without_node;
       longer.back().pending = times_.slices[i].pending;
-      longer.back().took_ns += times_.slices[i].took_ns;
+      add(longer.back().took_ns, times_.slices[i].took_ns);
       longer.back().longest_ns = std::max(longer.back().longest_ns, times_.slices[i].longest_ns);
       for (std::size_t plugin = 0; plugin < times_.slices[i].plugins.size(); ++plugin) {
         const RecordingTimes::Work& part = times_.slices[i].plugins[plugin];
         RecordingTimes::Work& sum = work(longer.back(), plugin);
         sum.rejections += part.rejections;
-        sum.took_ns += part.took_ns;
+        add(sum.took_ns, part.took_ns);
       }
     }
     times_.slices = std::move(longer);
@@ -99,42 +111,9 @@ class Slices {
   std::unordered_map<std::string, std::size_t> numbers_;  // by name of the plugin
 };
 
-/// What calls into plugins took between two records of it.
-class PluginTimes {
- public:
-  void take(const Record& record, bool begins_run, Slices& slices) {
-    if (begins_run) {
-      known_ns_.clear();
-      last_wall_ns_ = record.wall_ns;
-    }
-    if (record.kind != Kind::plugin_times) return;
-    std::unordered_map<std::string, std::uint64_t> now_ns;
-    for (const recording::PluginTime& time : *record.plugin_times) now_ns[time.plugin] += time.took_ns;
-    for (const auto& [plugin, all_ns] : now_ns) {
-      const auto known = known_ns_.find(plugin);
-      const std::uint64_t before_ns = known == known_ns_.end() ? 0 : known->second;
-      const std::optional<std::size_t> number = all_ns > before_ns ? slices.number_of(plugin) : std::nullopt;
-      // When the rest was, before the first records of the recording, is not known.
-      if (number && last_wall_ns_) slices.spread(*number, *last_wall_ns_, near_ns(all_ns - before_ns));
-    }
-    known_ns_ = std::move(now_ns);
-    last_wall_ns_ = record.wall_ns;
-  }
-
- private:
-  /// A recording may say any number.
-  static std::int64_t near_ns(std::uint64_t ns) {
-    constexpr std::int64_t k_week_ns = std::int64_t{7} * 24 * 3600 * 1'000'000'000;
-    return static_cast<std::int64_t>(std::min<std::uint64_t>(ns, k_week_ns));
-  }
-
-  std::unordered_map<std::string, std::uint64_t> known_ns_;  // by name of the plugin
-  std::optional<std::int64_t> last_wall_ns_;                 // absent: the beginning of the run is not recorded
-};
-
 void count(const Record& attempt, RecordingTimes::Slice& slice, Slices& slices) {
   ++slice.decisions;
-  slice.took_ns += std::min(attempt.attempt.took_ns, recording::k_far_ns / std::int64_t{1'000'000'000});
+  add(slice.took_ns, attempt.attempt.took_ns);
   slice.longest_ns = std::max(slice.longest_ns, attempt.attempt.took_ns);
   if (!attempt.text.empty()) return;
   ++slice.without_node;
@@ -151,13 +130,12 @@ Result<RecordingTimes> read_times(const std::string& path) {
   if (!reader.ok()) return reader.error();
   std::optional<Slices> slices;
   recording::State cluster;
-  PluginTimes plugin_times;
   for (Record record; reader->next(record);) {
     if (!slices) slices.emplace(record.wall_ns);
     RecordingTimes::Slice& slice = slices->at(record.wall_ns, cluster);
     if (reader->begins_run()) cluster.begin_run();
     cluster.apply(record);
-    plugin_times.take(record, reader->begins_run(), *slices);
+    if (record.kind == Kind::plugin_times) slices->spread(record);
     if (record.kind == Kind::attempt) count(record, slice, *slices);
   }
   if (!slices) return Error{fmt::format("{}: nothing is recorded there", path)};

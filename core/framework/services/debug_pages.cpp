@@ -12,7 +12,7 @@ namespace berth::framework {
 namespace {
 
 /// The host's own.
-constexpr std::array<std::string_view, 4> k_own_pages{"cache", "flags", "pods", "queue"};
+constexpr std::array<std::string_view, 5> k_own_pages{"cache", "flags", "plugins", "pods", "queue"};
 constexpr std::size_t k_name_bytes_max = 63;
 
 bool is_page_name(std::string_view name) {

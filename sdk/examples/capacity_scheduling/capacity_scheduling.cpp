@@ -3,7 +3,7 @@
 ///
 /// Assumes: one ElasticQuota per namespace; of several the first by name counts. Requests of pods on nodes are what is used, of
 ///          whatever scheduler's pods, until a pod is gone.
-/// Steps:   before the nodes are looked at, usage is brought up to date, and a pod is turned away that would take its namespace
+/// Steps:   before the nodes are looked at, usage is brought up to date, and a pod is rejected that would take its namespace
 ///          beyond max, or all namespaces together beyond the sum of all min. When no node suits, victims are searched for: within
 ///          min a pod takes back from namespaces that are over theirs, beyond it only from its own namespace's lesser pods; a pod
 ///          without a quota takes from pods without one. While the host puts victims back, one after the other, the filter says

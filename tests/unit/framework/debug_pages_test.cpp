@@ -52,7 +52,7 @@ TEST(DebugPages, KeepOffTheHostsOwnAndOddNames) {
   PagesFixture f;
   const PluginInstance& a = f.plugin("A");
   int number = 1;
-  for (const char* own : {"queue", "cache", "pods", "flags"})
+  for (const char* own : {"queue", "cache", "plugins", "pods", "flags"})
     EXPECT_EQ(f.pages.offer(a, own, &write_number, &number), Offered::taken) << own;
   for (const std::string& odd :
        std::vector<std::string>{"", "A", "a/b", "../x", "9a", "-a", "a b", "a\n", std::string(64, 'a')})

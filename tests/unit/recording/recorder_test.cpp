@@ -322,37 +322,43 @@ TEST_F(RecorderFiles, WhatCallsIntoPluginsTookIsThereEachTenSecondsAndAtTheEnd) 
   RecorderOptions options;
   std::uint64_t calls = 0;
   options.plugin_times = [&calls] {
-    ++calls;
-    return std::vector<PluginTime>{{"NodeResourcesFit", "filter", calls, calls * 1'000}};
+    calls += calls + 1;  // 1, 3, 7
+    return std::vector<PluginTime>{{"NodeName", "filter", 5, 50}, {"NodeResourcesFit", "filter", calls, calls * 1'000}};
   };
-  clock.advance(Recorder::k_plugin_times_period);
   auto recorder = start(std::move(options));
+  const auto after_a_period = [&] {
+    clock.advance(Recorder::k_plugin_times_period);
+    recorder->flush();
+    return read(Kind::plugin_times);
+  };
   const auto decide = [&] {
     recorder->add_attempt(pod("web-1"), object<model::NodePtr>(k_node), nullptr, {}, std::nullopt);
     recorder->flush();
   };
   recorder->add(of(Kind::node_gone, "nothing is decided yet"));
-  recorder->flush();
-  EXPECT_TRUE(read(Kind::plugin_times).empty());
+  EXPECT_TRUE(after_a_period().empty());
   decide();
-  decide();  // less than the period after
-  EXPECT_EQ(read(Kind::plugin_times).size(), 1u);
-  clock.advance(Recorder::k_plugin_times_period);
-  recorder->flush();
-  EXPECT_EQ(read(Kind::plugin_times).size(), 2u);
-  clock.advance(Recorder::k_plugin_times_period);
-  recorder->flush();
-  EXPECT_EQ(read(Kind::plugin_times).size(), 2u) << "nothing was decided since";
   decide();
+  std::vector<Record> times = read(Kind::plugin_times);
+  ASSERT_EQ(times.size(), 1u) << "the period was over";
+  EXPECT_EQ(*times[0].plugin_times,
+            (std::vector<PluginTime>{{"NodeName", "filter", 5, 50}, {"NodeResourcesFit", "filter", 1, 1'000}}));
+  EXPECT_EQ(times[0].count, std::chrono::nanoseconds(Recorder::k_plugin_times_period).count());
+  times = after_a_period();
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(*times[1].plugin_times, (std::vector<PluginTime>{{"NodeResourcesFit", "filter", 2, 2'000}}))
+      << "what came since the first";
+  EXPECT_EQ(after_a_period().size(), 2u) << "nothing was decided since";
+  decide();
+  EXPECT_EQ(read(Kind::plugin_times).size(), 3u);
   decide();
   recorder.reset();
-  const std::vector<Record> times = read(Kind::plugin_times);
-  ASSERT_EQ(times.size(), 4u);
-  EXPECT_EQ(*times.back().plugin_times, (std::vector<PluginTime>{{"NodeResourcesFit", "filter", 4, 4'000}}));
-  EXPECT_NE(json_of(times.back()).find(R"("pluginTimes":{"all":[{"plugin":"NodeResourcesFit","point":"filter",)"
-                                       R"("calls":4,"tookNs":4000}]})"),
+  times = read(Kind::plugin_times);
+  ASSERT_EQ(times.size(), 4u) << "and at the end";
+  EXPECT_NE(json_of(times[1]).find(R"("inNs":10000000000,"pluginTimes":{"all":[{"plugin":"NodeResourcesFit",)"
+                                   R"("point":"filter","calls":2,"tookNs":2000}]})"),
             std::string::npos)
-      << json_of(times.back());
+      << json_of(times[1]);
 }
 
 TEST_F(RecorderFiles, TheWholeClusterIsAskedForBeforeItsRecordsGo) {
