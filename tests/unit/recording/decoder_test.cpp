@@ -75,6 +75,19 @@ TEST_F(HostilePayload, AWallClockFarFromTheOtherIsThatOfTheSegment) {
   EXPECT_EQ(read.wall_ns, k_far_ns - 5);
 }
 
+TEST_F(HostilePayload, TheVersionBeforeIsReadAndALaterOneIsNot) {
+  std::string bytes = header_bytes({1, 1, 5, 0});
+  append_frame(bytes, Encoder(symbols).encode(of(Kind::look), 0));
+  Record read;
+  bytes[8] = 1;
+  EXPECT_TRUE(Reader::of_bytes(bytes, "older", read_symbols).next(read));
+  bytes[8] = static_cast<char>(k_version + 1);
+  Reader later = Reader::of_bytes(bytes, "later", read_symbols);
+  EXPECT_FALSE(later.next(read));
+  ASSERT_EQ(later.problems().size(), 1u);
+  EXPECT_EQ(later.problems()[0], "later: it is of version 3; this berth reads 1 to 2");
+}
+
 TEST_F(HostilePayload, WordsThatAreRememberedAreFew) {
   std::string last;
   for (std::size_t i = 0; i <= Encoder::k_words_max && last.empty(); i += 1'024)
