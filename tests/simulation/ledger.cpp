@@ -80,18 +80,11 @@ void Ledger::take(std::string_view plural, std::string_view ns, std::string_view
   else if (plural == "leases")
     take_lease(object, now_ns);
   else if (plural == "poddisruptionbudgets")
-    take_budget(ns, name, object, now_ns);
+    take_budget(ns, name, object);
   else if (plural == "persistentvolumes" && object != nullptr)
     cluster_.put_volume(std::string(name), read_volume(*object));
   else if (plural == "persistentvolumeclaims" && object != nullptr)
     cluster_.put_claim(std::string(ns), std::string(name), text_at(*object, "/spec/volumeName"));
-}
-
-void Ledger::placed_before(std::string_view ns, std::string_view name, const std::string& node) {
-  PodState pod = *cluster_.find_pod(ns, name);
-  pod.node = node;
-  pod.bound_ns = 0;
-  cluster_.put_pod(std::move(pod));
 }
 
 void Ledger::take_node(std::string_view name, const json::value* object, std::int64_t now_ns) {
@@ -113,15 +106,12 @@ void Ledger::take_node(std::string_view name, const json::value* object, std::in
   cluster_.put_node(std::move(node), now_ns);
 }
 
-void Ledger::take_budget(std::string_view ns, std::string_view name, const json::value* object, std::int64_t now_ns) {
+void Ledger::take_budget(std::string_view ns, std::string_view name, const json::value* object) {
   if (object == nullptr) {
     budgets_.erase(key_of(ns, name));
     return;
   }
-  BudgetState budget = read_budget(*object);
-  BudgetState& known = budgets_[key_of(ns, name)];
-  budget.since_ns = known.since_ns != 0 && known.allowed == budget.allowed ? known.since_ns : now_ns;
-  known = std::move(budget);
+  budgets_[key_of(ns, name)] = read_budget(*object);
 }
 
 void Ledger::take_lease(const json::value* object, std::int64_t now_ns) {
@@ -191,10 +181,10 @@ void Ledger::judge_binding(PodState& pod, std::int64_t now_ns) {
   std::erase_if(last, [&](const auto& one) { return one.first.sent_ns < now_ns - 2 * k_excuse_ns; });
   last.emplace_back(*by, pod.came_late);
   tell_(fmt::format("{} is bound to {} by {}{}", pod.name, pod.node, by->by, pod.came_late ? ", late" : ""));
-  judge_place(pod, *by, now_ns);
+  judge_place(pod, *by);
 }
 
-void Ledger::judge_place(const PodState& pod, const SentWrite& by, std::int64_t now_ns) {
+void Ledger::judge_place(const PodState& pod, const SentWrite& by) {
   const std::int64_t unknown_from_ns = by.sent_ns - excuse_ns(by.sent_ns);
   const NodeState* const node = cluster_.find_node(pod.node);
   if (node == nullptr) {
@@ -225,7 +215,6 @@ void Ledger::judge_place(const PodState& pod, const SentWrite& by, std::int64_t 
     report_("what a pod asks of the pods around it is met",
             fmt::format("{} is on {}, and {}", pod.name, pod.node, *why));
   judge_room(pod, by);
-  static_cast<void>(now_ns);
 }
 
 void Ledger::judge_room(const PodState& pod, const SentWrite& by) {
@@ -246,7 +235,7 @@ void Ledger::judge_room(const PodState& pod, const SentWrite& by) {
 }
 
 void Ledger::judge_sent(const SentWrite& sent) {
-  if (judges_leaders_) judge_sender(sent);
+  judge_sender(sent);
   if (sent.kind == SentWrite::Kind::eviction) return judge_eviction(sent);
   sent_for_[key_of(sent.ns, sent.pod)].push_back(sent);
   const PodState* const pod = cluster_.find_pod(sent.ns, sent.pod);
@@ -291,7 +280,7 @@ void Ledger::judge_eviction(const SentWrite& sent) {
     return pod.priority > victim->priority && pod.may_preempt && !pod.is_gated && pod.bound_ns >= unknown_from_ns &&
            pod.gone_ns >= unknown_from_ns;
   };
-  Evictions now{sent.by, victim->node, sent.sent_ns, {victim->uid}, {}, {}, {}};
+  Evictions now{sent.by, victim->node, sent.sent_ns, {victim->uid}, {}, {}};
   for (const auto& [key, pod] : cluster_.pods())
     if (may_be_for(pod)) now.waiting.push_back(pod);
   const bool had_one = std::any_of(cluster_.past_pods().begin(), cluster_.past_pods().end(), may_be_for);
@@ -299,10 +288,6 @@ void Ledger::judge_eviction(const SentWrite& sent) {
     return report_(
         "nothing is evicted for no one",
         fmt::format("{} evicts {} of priority {}, and no pod above it waits", sent.by, sent.pod, victim->priority));
-  for (const auto& [key, budget] : budgets_)
-    if (budget.ns == victim->ns && budget.allowed == 0 && budget.since_ns < unknown_from_ns &&
-        all_hold(budget.selector, victim->labels))
-      now.budgets_spent.push_back(key);
   if (!is_quiet(sent.sent_ns) || victim->node.empty()) return;
   const auto known = std::find_if(evictions_.begin(), evictions_.end(), [&](const Evictions& one) {
     return one.by == sent.by && one.node == victim->node && one.first_ns > sent.sent_ns - k_together_ns;
@@ -315,7 +300,6 @@ void Ledger::judge_eviction(const SentWrite& sent) {
     // Another pod may be what it is for.
     if (now.waiting.size() != 1 || known->waiting.size() != 1 || now.waiting.front().uid != known->waiting.front().uid)
       known->waiting.clear();
-    known->budgets_spent.insert(known->budgets_spent.end(), now.budgets_spent.begin(), now.budgets_spent.end());
   }
 }
 

@@ -38,14 +38,10 @@ class Ledger {
             std::int64_t now_ns);
   /// What was sent before the next change.
   void sent(SentWrite write) { sent_.push_back(std::move(write)); }
-  /// Known, and bound before anything was told. Requires: it was taken as a pod that waits.
-  void placed_before(std::string_view ns, std::string_view name, const std::string& node);
   /// Nothing goes wrong from now on; k_not_yet: things do.
   void set_quiet_since(std::int64_t time_ns) { quiet_since_ns_ = time_ns; }
   /// Looks at pods that wait, once a second while it is quiet: one that fits all the time is bound soon.
   void look_at_waiting(std::int64_t now_ns);
-  /// `judges_leaders`: who binds is known by the name in the lease, up to the first "_".
-  void judge_leaders(bool judges_leaders) { judges_leaders_ = judges_leaders; }
 
   const Cluster& cluster() const noexcept { return cluster_; }
   const std::map<std::string, PodState>& pods() const noexcept { return cluster_.pods(); }
@@ -65,17 +61,16 @@ class Ledger {
   struct Evictions {
     std::string by, node;
     std::int64_t first_ns = 0;
-    std::vector<std::string> victims;        // uids
-    std::vector<PodState> there, waiting;    // when the first was sent
-    std::vector<std::string> budgets_spent;  // of the victims, that allowed none and had not for a while
+    std::vector<std::string> victims;      // uids
+    std::vector<PodState> there, waiting;  // when the first was sent
   };
 
   void take_pod(std::string_view ns, std::string_view name, const boost::json::value* object, std::int64_t now_ns);
   void take_node(std::string_view name, const boost::json::value* object, std::int64_t now_ns);
   void take_lease(const boost::json::value* object, std::int64_t now_ns);
-  void take_budget(std::string_view ns, std::string_view name, const boost::json::value* object, std::int64_t now_ns);
+  void take_budget(std::string_view ns, std::string_view name, const boost::json::value* object);
   void judge_binding(PodState& pod, std::int64_t now_ns);
-  void judge_place(const PodState& pod, const SentWrite& by, std::int64_t now_ns);
+  void judge_place(const PodState& pod, const SentWrite& by);
   void judge_room(const PodState& pod, const SentWrite& by);
   void judge_sent(const SentWrite& sent);
   void judge_sender(const SentWrite& sent);
@@ -99,7 +94,6 @@ class Ledger {
   std::int64_t lease_length_ns_ = 0, quiet_since_ns_ = k_not_yet;
   std::vector<Reign> reigns_;
   std::size_t bound_count_ = 0, evicted_count_ = 0;
-  bool judges_leaders_ = true;
 };
 
 }  // namespace berth::simulation

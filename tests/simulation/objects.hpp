@@ -83,7 +83,7 @@ struct NodeState {
 struct BudgetState {
   std::string name, ns;
   Expressions selector;
-  std::int64_t allowed = 0, since_ns = 0;
+  std::int64_t allowed = 0;
 };
 
 PodState read_pod(const boost::json::value& object);
