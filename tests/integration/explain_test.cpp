@@ -46,6 +46,32 @@ class Explain : public ServingTest {
     more.insert(more.end(), {"--scheduler", "https://127.0.0.1:" + std::to_string(port_), "--scheduler-insecure"});
     return more;
   }
+  /// Of `berth ui` with the scheduler.
+  json::value plugin_of_page(std::string_view name) {
+    ChildProcess page(with_scheduler({variable("BERTH"), "ui", "--plugin-dir", plugin_dir, "--kubeconfig", kubeconfig}),
+                      directory.path() + "/page");
+    std::string url;
+    const bool is_served = wait([&] {
+      const std::string said = page.log();
+      const std::size_t at = said.find("http://127.0.0.1:"), end = said.find('\n', at);
+      if (at != said.npos && end != said.npos) url = said.substr(at, end - at);
+      return !url.empty();
+    });
+    EXPECT_TRUE(is_served) << page.log();
+    if (!is_served) return json::object();
+    const std::size_t path = url.find('/', std::string_view("http://").size());
+    net::Request request;
+    request.target = url.substr(path) + "?data";
+    request.accept = "*/*";
+    const Result<net::Response> answer = ask_at(url.substr(0, path), request, "");
+    EXPECT_TRUE(answer.ok() && answer->status == 200) << (answer.ok() ? answer->body : answer.error().message);
+    if (!answer.ok() || answer->status != 200) return json::object();
+    const json::value data = json::parse(answer->body);
+    for (const json::value& plugin : data.at("plugins").as_array())
+      if (text_at(plugin, "/name") == name) return plugin;
+    ADD_FAILURE() << "no plugin " << name;
+    return json::object();
+  }
   static std::vector<std::string> options(const Said& said) {
     std::vector<std::string> out;
     for (const json::value& option : said.value.at("fit").at("options").as_array())
@@ -159,27 +185,21 @@ TEST_F(Explain, ASchedulerDoesNotSayWherePluginsAre) {
 
 TEST_F(Explain, ThePageHasWhatCallsIntoThePluginsOfTheSchedulerTook) {
   auto berth = start_serving();
-  ChildProcess page(with_scheduler({variable("BERTH"), "ui", "--plugin-dir", plugin_dir, "--kubeconfig", kubeconfig}),
-                    directory.path() + "/page");
-  std::string url;
-  ASSERT_TRUE(wait([&] {
-    const std::string said = page.log();
-    const std::size_t at = said.find("http://127.0.0.1:"), end = said.find('\n', at);
-    if (at != said.npos && end != said.npos) url = said.substr(at, end - at);
-    return !url.empty();
-  })) << page.log();
-  const std::size_t path = url.find('/', std::string_view("http://").size());
-  net::Request request;
-  request.target = url.substr(path) + "?data";
-  request.accept = "*/*";
-  const Result<net::Response> answer = ask_at(url.substr(0, path), request, "");
-  ASSERT_TRUE(answer.ok()) << answer.error().message;
-  ASSERT_EQ(answer->status, 200) << answer->body;
-  std::int64_t calls = 0;
-  const json::value data = json::parse(answer->body);
-  for (const json::value& plugin : data.at("plugins").as_array())
-    if (text_at(plugin, "/name") == "NodeResourcesFit") calls = plugin.at("calls").as_int64();
-  EXPECT_GT(calls, 0) << "the scheduler has decided, and not the page";
+  const json::value plugin = plugin_of_page("NodeResourcesFit");
+  EXPECT_GT(plugin.at("calls").as_int64(), 0) << "the scheduler has decided, and not the page";
+}
+
+TEST_F(Explain, APageMayLackWhatItsUserMayNotAskTheScheduler) {
+  make_cluster();
+  const json::value config = {
+      {"componentconfig", {{"apiVersion", "config.berth.dev/v1alpha1"}, {"kind", "BerthConfiguration"}}}};
+  const auto answer = [&](const ScriptedExtender::Question& question) {
+    if (question.verb == "configz") return ScriptedExtender::Answer::of(config);
+    return question.verb == "queue" ? ScriptedExtender::Answer{"[]", 200} : ScriptedExtender::Answer{"forbidden", 403};
+  };
+  ScriptedExtender scheduler(answer, {.tls = true});
+  port_ = scheduler.port();
+  EXPECT_FALSE(plugin_of_page("NodeResourcesFit").as_object().contains("calls"));
 }
 
 TEST_F(Explain, TheCertificateOfTheSchedulerIsVerifiedUnlessToldOtherwise) {

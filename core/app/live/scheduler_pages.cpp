@@ -107,7 +107,8 @@ Result<std::map<std::string, report::PluginCalls, std::less<>>> SchedulerPages::
   constexpr const char* k_target = "/debug/plugins";
   std::map<std::string, report::PluginCalls, std::less<>> out;
   const Result<std::string> page = get(k_target);
-  if (!page.ok() && page.error().code == ErrorCode::not_found) return out;
+  if (!page.ok() && (page.error().code == ErrorCode::not_found || page.error().code == ErrorCode::forbidden))
+    return out;
   if (!page.ok()) return page.error();
   text::Diagnostics diagnostics;
   const auto documents = text::parse_json(*page, k_target, diagnostics);

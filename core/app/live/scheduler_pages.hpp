@@ -26,7 +26,8 @@ class SchedulerPages {
   Result<std::vector<report::QueueWord>> pod(std::string_view pod);
   /// Of every pod that waits.
   Result<std::vector<report::QueueWord>> queue();
-  /// What calls into its plugins took since it began, by plugin; nothing where it is too old to say.
+  /// What calls into its plugins took since it began, by plugin; nothing where it is too old to say, or the user may not
+  /// ask.
   Result<std::map<std::string, report::PluginCalls, std::less<>>> plugin_calls();
   /// Its KubeSchedulerConfiguration as JSON, defaults written out.
   Result<std::string> configuration();
