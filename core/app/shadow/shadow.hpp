@@ -110,10 +110,10 @@ class Shadow final : public cluster::ClusterSink {
   bool had_nomination(const Held& held, Symbol node) const;
   bool was_best(Held& held, const std::function<bool(const Change& change)>& undone);
   bool has_time(Held& held) const;
+  enum class Reach : std::uint8_t { all_better, best };  // of one step
   /// Whether it was once pods of the better nodes, bound later, were there already, those that ended earlier still were,
   /// and those of the node itself were not: the nearest first. It begins with some changes undone; a step is about all
   /// better nodes, or the best of them.
-  enum class Reach : std::uint8_t { all_better, best };
   bool was_best_step_by_step(Held& held, Reach reach, const std::function<bool(const Change& change)>& undone);
   /// Whether it was with or without some of the k_alike_max nearest pods that share a label with it, wherever they went,
   /// or went to its node: one after the other, each time that which brings the node nearest to the best.

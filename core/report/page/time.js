@@ -93,14 +93,12 @@ function timeSlider() {
     });
   });
   onAnyLayout(paint);
-  const legend = (name, text) => element("li", null, element("span", { class: name, "aria-hidden": "true" }), text);
   const peak = (list) => Math.max(0, ...list).toLocaleString("en");
   return element("section", { class: "time", "aria-label": "Time of the recording" },
     element("div", { class: "line" }, element("label", { for: "moment" }, "Moment"), output, said),
     element("div", { class: "curve" }, canvas), slider,
     element("div", { class: "line soft" }, element("span", null, timeText(times.from)),
-      element("ul", { class: "legend" }, legend("k5", `pods without a node, at most ${peak(times.pending)}`),
-        legend("k2", `decisions, at most ${peak(times.decisions)} in ${slice}`)),
+      legend([["c5", `pods without a node, at most ${peak(times.pending)}`], ["c2", `decisions, at most ${peak(times.decisions)} in ${slice}`]]),
       element("span", null, timeText(times.to))));
 }
 
@@ -128,15 +126,14 @@ function drawPlugin(canvas, plugin) {
 
 function timeView() {
   const i = sliceAt(momentMs), decisions = sum(times.decisions);
-  const line = (name, all, slice) => [name, all, slice];
   const mean = (ns, count) => (ns && count ? took(ns / count) : "–");
   const figures = [
-    line("Decisions", decisions.toLocaleString("en"), times.decisions[i].toLocaleString("en")),
-    line("of them without a node", sum(times.withoutNode).toLocaleString("en"), times.withoutNode[i].toLocaleString("en")),
-    line("A decision takes, on average", mean(sum(times.tookNs), decisions), mean(times.tookNs[i], times.decisions[i])),
-    line("The longest", mean(Math.max(...times.longestNs), 1), mean(times.longestNs[i], 1)),
-    line("Pods without a node, at most", Math.max(0, ...times.pending).toLocaleString("en"),
-      times.pending[i] < 0 ? "not known" : times.pending[i].toLocaleString("en"))];
+    ["Decisions", decisions.toLocaleString("en"), times.decisions[i].toLocaleString("en")],
+    ["of them without a node", sum(times.withoutNode).toLocaleString("en"), times.withoutNode[i].toLocaleString("en")],
+    ["A decision takes, on average", mean(sum(times.tookNs), decisions), mean(times.tookNs[i], times.decisions[i])],
+    ["The longest", mean(Math.max(...times.longestNs), 1), mean(times.longestNs[i], 1)],
+    ["Pods without a node, at most", Math.max(0, ...times.pending).toLocaleString("en"),
+      times.pending[i] < 0 ? "not known" : times.pending[i].toLocaleString("en")]];
   const here = `#In the ${sliceText()} of the moment`;
   const plugins = times.plugins.map((plugin) => ({ ...plugin, rejected: sum(plugin.rejections), ns: sum(plugin.tookNs) }))
     .sort((a, b) => b.ns - a.ns || b.rejected - a.rejected || (a.name < b.name ? -1 : 1));
@@ -146,10 +143,9 @@ function timeView() {
     return [element("td", { class: "line" }, plugin.name), plugin.rejected.toLocaleString("en"),
       plugin.rejections[i].toLocaleString("en"), mean(plugin.ns, 1), mean(plugin.ns, decisions), element("td", null, canvas)];
   };
-  const legend = (name, text) => element("li", null, element("span", { class: name, "aria-hidden": "true" }), text);
   return [element("h2", null, "Time"), element("div", { class: "narrow" },
     table(["Scheduling", "#In the recording", here], figures, "Decisions over the time")),
   element("h3", null, "Plugins"),
-  element("ul", { class: "legend" }, legend("k5", "decisions without a node that it rejected"), legend("k3", "time in calls into it")),
+  legend([["c5", "decisions without a node that it rejected"], ["c3", "time in calls into it"]]),
   table(["Plugin", "#Rejections", here, "#Time in calls", "#Each decision", "Over the time"], plugins.map(row), "Plugins over the time")];
 }
