@@ -119,7 +119,7 @@ const Outcome k_over_all{BERTH_UNSCHEDULABLE, "total ElasticQuota used is more t
 const Outcome k_fits{};
 const Outcome k_no_quota{BERTH_SKIP, ""};
 
-TEST(CapacityScheduling, TurnsPodsAwayAsTheRowsOfUpstreamSay) {
+TEST(CapacityScheduling, RejectsPodsAsTheRowsOfUpstreamSay) {
   int judged = 0;
   const berth::Json all = rows("preFilter");
   for (const berth::Json& row : all.array("preFilter")) {
