@@ -262,6 +262,43 @@ TEST_F(ShadowTest, PodsOfItsLabelsElsewhereInItsDomainMakeItARace) {
   EXPECT_NE(difference.why.find("other pods of its labels"), std::string::npos) << difference.why;
 }
 
+TEST_F(ShadowTest, APodThatWasBeforeItInTheQueueAndIsBoundLaterMayHaveBeenThere) {
+  cluster::ClusterSink& sink = *shadow_;
+  binds("old", 1, "a");
+  clock().advance(10s);
+  shadow_->finish(1'000'000'000);
+  const model::PodPtr first = pod("first", 3), p = pod("p", 1);
+  sink.pod_added(first);
+  sink.pod_added(p);
+  sink.pod_updated(p, pod("p", 1, {.node = "a"}));  // b is empty
+  clock().advance(100ms);
+  sink.pod_updated(first, pod("first", 3, {.node = "b"}));
+  const app::ShadowDifference difference = settled("p");
+  EXPECT_EQ(difference.result, ShadowResult::race);
+  EXPECT_EQ(difference.why, "the best with the pods that were before it in the queue");
+}
+
+TEST_F(ShadowTest, AnEndThatWasNotSeenYetMakesItARace) {
+  cluster::ClusterSink& sink = *shadow_;
+  for (int i = 0; i < 40; ++i) sink.node_added(node(fmt::format("e-{}", i), 8));
+  binds("ended", 1, "a", {.app = "x"});
+  binds("ended-before", 1, "e-0", {.app = "x"});  // with it, e-0 is the best
+  clock().advance(10s);
+  shadow_->finish(1'000'000'000);
+  sink.pod_deleted(pod("ended-before", 1, {.node = "e-0", .app = "x"}));
+  clock().advance(10ms);
+  sink.pod_deleted(pod("ended", 1, {.node = "a", .app = "x"}));
+  for (int i = 0; i < 40; ++i) {  // nearer to the binding than what explains it
+    clock().advance(1ms);
+    binds(fmt::format("before-{}", i), 1, fmt::format("e-{}", i));
+  }
+  binds("p", 1, "a", {.near = "x"});
+  const app::ShadowDifference difference = settled("p");
+  EXPECT_EQ(difference.result, ShadowResult::race);
+  EXPECT_EQ(difference.why,
+            "the best with the pods that ended in the 0.0 s before");
+}
+
 /// Each look at it takes longer than a difference may.
 class SlowClock final : public Clock {
  public:

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
-#include <unordered_map>
 #include <utility>
 
 #include "cycle/node_choice.hpp"
@@ -30,6 +29,7 @@ void Shadow::synced() {
 
 void Shadow::pod_added(const model::PodPtr& pod) {
   settle_due();
+  see_waiting(pod);
   if (is_synced_) see(pod);
   see_nomination(pod, pod->nominated_node, true);
   sink_.pod_added(pod);
@@ -39,11 +39,15 @@ void Shadow::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
   settle_due();
   if (old_pod->uid != new_pod->uid) {  // another pod of that name, as a list shows it
     see_gone(old_pod);
+    see_waiting(new_pod);
     if (is_synced_) see(new_pod);
-  } else if (is_synced_ && new_pod->node_name != k_no_symbol && old_pod->node_name == k_no_symbol) {
-    if (scheduler_.views().framework.find(old_pod->scheduler_name) != nullptr)
-      guarded("compare", [&] { compare(old_pod, new_pod); });
-    note({clock_.monotonic_ns(), new_pod, nullptr, true});
+  } else if (new_pod->node_name != k_no_symbol && old_pod->node_name == k_no_symbol) {
+    const std::uint64_t queued = leaves_queue(old_pod);
+    if (is_synced_) {
+      if (scheduler_.views().framework.find(old_pod->scheduler_name) != nullptr)
+        guarded("compare", [&] { compare(old_pod, new_pod, queued); });
+      note({clock_.monotonic_ns(), new_pod, nullptr, true, k_no_symbol, queued});
+    }
   }
   if (old_pod->nominated_node != new_pod->nominated_node) {
     see_nomination(old_pod, old_pod->nominated_node, false);
@@ -71,7 +75,17 @@ void Shadow::see_nomination(const model::PodPtr& pod, Symbol node, bool came) {
   if (is_synced_ && node != k_no_symbol) note({clock_.monotonic_ns(), pod, nullptr, came, node});
 }
 
+void Shadow::see_waiting(const model::PodPtr& pod) {
+  if (pod->node_name == k_no_symbol && queued_.size() < k_queued_max) queued_[pod->uid.text()] = ++last_queued_;
+}
+
+std::uint64_t Shadow::leaves_queue(const model::PodPtr& pod) {
+  const auto place = queued_.extract(pod->uid.text());
+  return place ? place.mapped() : 0;
+}
+
 void Shadow::see_gone(const model::PodPtr& pod) {
+  leaves_queue(pod);
   if (pod->node_name == k_no_symbol) see_nomination(pod, pod->nominated_node, false);
   if (pod->node_name != k_no_symbol) note({clock_.monotonic_ns(), pod, nullptr, false});
 }
@@ -122,9 +136,10 @@ void Shadow::count(ShadowDifference difference) {
   kept.push_back(std::move(difference));
 }
 
-void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound) {
+void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound, std::uint64_t queued) {
   Held held;
   held.at_ns = clock_.monotonic_ns();
+  held.queued = queued;
   held.pod = pod;
   held.bound = bound;
   ShadowDifference& difference = held.difference;
@@ -282,13 +297,22 @@ bool Shadow::is_race(Held& held) {
   const auto all_later = [&](const Change& change) { return change.at_ns >= held.at_ns || on_it(change); };
   std::string how;
   const auto as_it_was = [&](const Change& change) { return change.at_ns >= held.at_ns; };
+  const auto in_queue_order = [&](const Change& change) {
+    return change.came ? was_decided_later(held, change) : change.at_ns >= held.at_ns;
+  };
   const auto follow = [&](const auto& undone) { return was_best_step_by_step(held, Reach::all_better, undone); };
-  if (was_best(held, on_it) || was_best(held, all_later) || was_best(held, all_earlier) || follow(as_it_was) ||
-      follow(on_it) || follow(all_later) || was_best_step_by_step(held, Reach::best, as_it_was)) {
+  if (was_best(held, in_queue_order)) {
+    how = "the best with the pods that were before it in the queue";
+  } else if (was_best(held, on_it) || was_best(held, all_later) || was_best(held, all_earlier) || follow(as_it_was) ||
+             follow(on_it) || follow(all_later) || was_best_step_by_step(held, Reach::best, as_it_was) ||
+             follow(in_queue_order)) {
     how = fmt::format("the best with other pods of the {} s before and after", k_window_ns / 1'000'000'000);
   } else if (const std::optional<std::int64_t> moment_ns = best_moment_ns(held); moment_ns) {
     const double off_s = static_cast<double>(*moment_ns - held.at_ns) / 1e9;
     how = fmt::format("the best as it was {:.1f} s {}", std::abs(off_s), off_s < 0 ? "before" : "after");
+  } else if (const std::optional<std::int64_t> end_ns = best_end_ns(held); end_ns) {
+    how = fmt::format("the best with the pods that ended in the {:.1f} s before",
+                      static_cast<double>(held.at_ns - *end_ns) / 1e9);
   } else if (was_best_with_others_alike(held)) {
     how =
         fmt::format("the best with other pods of its labels of the {} s before and after", k_window_ns / 1'000'000'000);
@@ -320,6 +344,33 @@ std::optional<std::int64_t> Shadow::best_moment_ns(Held& held) {
         was_best(held, [&](const Change& change) { return change.came ? is_later(change) : was_so_far(change); }) ||
         was_best(held, [&](const Change& change) { return change.came ? was_so_far(change) : is_later(change); }))
       return moment_ns;
+  }
+  return std::nullopt;
+}
+
+bool Shadow::was_decided_later(const Held& held, const Change& change) {
+  // What is bound much later may have been tried before in vain.
+  if (held.queued == 0 || change.queued == 0 || std::abs(change.at_ns - held.at_ns) > k_binding_ns)
+    return change.at_ns >= held.at_ns;
+  if (change.pod->priority != held.pod->priority) return change.pod->priority < held.pod->priority;
+  return change.queued > held.queued;
+}
+
+std::optional<std::int64_t> Shadow::best_end_ns(Held& held) {
+  // What ended after the binding cannot have been known to have ended.
+  std::int64_t end_ns = 0;
+  std::size_t ends = 0;
+  const auto in_queue_order = [&](const Change& change) {
+    return change.came ? was_decided_later(held, change) : change.at_ns >= end_ns;
+  };
+  const auto as_bound = [&](const Change& change) { return change.at_ns >= (change.came ? held.at_ns : end_ns); };
+  for (auto change = changes_.rbegin(); change != changes_.rend() && ends < k_ends_max && has_time(held); ++change) {
+    if (change->pod == nullptr || change->came || change->nominated_to != k_no_symbol || change->at_ns >= held.at_ns)
+      continue;
+    if (change->at_ns < held.at_ns - k_window_ns) break;
+    ++ends;
+    end_ns = change->at_ns;
+    if (was_best(held, in_queue_order) || was_best(held, as_bound)) return end_ns;
   }
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "app/shadow/shadow_report.hpp"
@@ -22,30 +23,33 @@ namespace berth::app {
 ///
 /// Place:    between the cluster and a scheduler that binds nothing. All that comes is passed on.
 /// Causes:   what the scheduler in charge saw is not said anywhere. A node that is worse here is held for k_window and
-///           judged again with what came within k_window before and after the binding: without the pods that went to
-///           that node, and, if need be, without those that went to others; with pods that left other nodes; with one
-///           pod after the other on the nodes that are better, first on all of them at once, then on the best alone, up to
-///           k_steps_max times, since the other scheduler knows of a binding before it is written, leaving out nodes
-///           to which others were nominated then; with pods of the same labels, which count for spread and affinity,
-///           or without them; as the cluster was at k_moments_max moments around it; and all of that
-///           without what is kept for nominated pods, of which nothing is known for that time. Where it is one of the
-///           best then, the cause is a race. Else it may be the best of a sample, where the scheduler in charge takes
-///           samples; or a policy here rejects it, which is said. What is left is unexplained.
-/// Bounds:   k_changes_max changes and k_held_max differences are remembered, and the report's differences. The cluster's
-///           changes wait for explanations: one takes k_explaining_ns at most, and all together half of the time, beyond
-///           the first k_explaining_ahead_ns. What is not explained by then stays unexplained, and the difference says so.
-///           Where more changes come within k_window, the oldest are forgotten, and a race may be called unexplained.
+///           judged again with what came within k_window before and after the binding: with the pods that were before it
+///           in the queue, whenever they were bound; without the pods that went to that node, and, if need be, without
+///           those that went to others; with pods that left other nodes; with one pod after the other on the nodes that
+///           are better, first on all of them at once, then on the best alone, up to k_steps_max times, since the other
+///           scheduler knows of a binding before it is written, leaving out nodes to which others were nominated then;
+///           as the cluster was at k_moments_max moments around it; with the pods that had not ended yet at one of
+///           k_ends_max moments before; with pods of the same labels, which count for spread and affinity, or without
+///           them; and all of that without what is kept for nominated pods, of which nothing is known for that time.
+///           Where it is one of the best then, the cause is a race. Else it may be the best of a sample, where the
+///           scheduler in charge takes samples; or a policy here rejects it, which is said. What is left is unexplained.
+/// Bounds:   k_changes_max changes and k_held_max differences are remembered, the places in the queue of k_queued_max
+///           pods, and the report's differences. The cluster's changes wait for explanations: one takes k_explaining_ns
+///           at most, and all together half of the time, beyond the first k_explaining_ahead_ns. What is not explained by
+///           then stays unexplained, and the difference says so. Where more changes come within k_window, the oldest are
+///           forgotten, and a race may be called unexplained.
 /// Threads:  as ClusterSink; report() any. Sink, scheduler, configuration and clock outlive it.
 /// Failure:  a decision that fails is a node that no policy here accepts, with its message. What throws is logged, and
 ///           that decision is counted as failed; the sink hears of the change all the same.
 class Shadow final : public cluster::ClusterSink {
  public:
   static constexpr std::int64_t k_window_ns = 5'000'000'000;
+  static constexpr std::int64_t k_binding_ns = 1'000'000'000;     // from a decision to its binding, at most
   static constexpr std::int64_t k_settling_ns = 50'000'000;       // of each change that comes in
   static constexpr std::int64_t k_explaining_ns = 2'000'000'000;  // of one difference, and the judgement under way
   static constexpr std::int64_t k_explaining_ahead_ns = 10'000'000'000;
-  static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024, k_moments_max = 16, k_steps_max = 32,
-                               k_alike_max = 24;
+  static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024, k_moments_max = 16, k_ends_max = 48,
+                               k_steps_max = 32, k_alike_max = 24, k_queued_max = 65'536;
 
   Shadow(cluster::ClusterSink& sink, scheduler::Scheduler& scheduler, const config::Configuration& configuration,
          const Clock& clock);
@@ -75,10 +79,12 @@ class Shadow final : public cluster::ClusterSink {
     model::NodePtr node;  // null: the pod came or went
     bool came = false;
     Symbol nominated_to = k_no_symbol;  // what came or went is this: the pod has no node yet
+    std::uint64_t queued = 0;           // since when it waited: a lower number is earlier; 0: not known
   };
   class Rewound;
   struct Held {
     std::int64_t at_ns = 0;
+    std::uint64_t queued = 0;
     model::PodPtr pod;    // as it was before it was bound
     model::PodPtr bound;  // and now
     ShadowDifference difference;
@@ -96,7 +102,7 @@ class Shadow final : public cluster::ClusterSink {
     std::vector<std::string> better;           // nodes with more than that score, the best first
   };
 
-  void compare(const model::PodPtr& pod, const model::PodPtr& bound);
+  void compare(const model::PodPtr& pod, const model::PodPtr& bound, std::uint64_t queued);
   /// `left_out`: nodes that are not compared with.
   Judgement judge(const model::PodPtr& pod, const std::string& node, cycle::ExplainWith with,
                   const std::vector<std::string>& left_out = {});
@@ -121,9 +127,17 @@ class Shadow final : public cluster::ClusterSink {
   /// The moment nearest to the binding at which the node was one of the best: with the pods bound until then, or those
   /// that had not ended by then, or both.
   std::optional<std::int64_t> best_moment_ns(Held& held);
+  /// Whether the scheduler in charge took that pod from its queue after the held one, as far as their places there say
+  /// and they were bound within k_binding_ns; else whether it was bound later.
+  static bool was_decided_later(const Held& held, const Change& change);
+  /// The last end of a pod before the binding at which the node was one of the best: with the pods that
+  /// were decided before, or bound before, and those that had not ended by then.
+  std::optional<std::int64_t> best_end_ns(Held& held);
   bool may_be_sampled(const model::Pod& pod, const Judgement& judgement) const;
   void see(const model::PodPtr& pod);
   void see_gone(const model::PodPtr& pod);
+  void see_waiting(const model::PodPtr& pod);
+  std::uint64_t leaves_queue(const model::PodPtr& pod);  // what its place was
   void see_nomination(const model::PodPtr& pod, Symbol node, bool came);
   void note(Change change);
   void settle_due();
@@ -141,6 +155,8 @@ class Shadow final : public cluster::ClusterSink {
   bool is_synced_ = false;
   std::deque<Change> changes_;
   std::deque<Held> held_;
+  std::unordered_map<std::string, std::uint64_t> queued_;  // by uid, of the pods without a node
+  std::uint64_t last_queued_ = 0;
   const std::int64_t began_ns_;
   std::int64_t explained_ns_ = 0;  // so long searches for causes took
   mutable Mutex mutex_;
