@@ -3,7 +3,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "base/read_file.hpp"
@@ -14,6 +16,15 @@ namespace berth::recording {
 namespace {
 
 constexpr std::size_t k_problems_max = 100;
+
+/// When the segment was begun; nothing: that cannot be read.
+std::optional<std::int64_t> begun_ns(const std::string& path) {
+  std::string bytes(k_header_bytes, '\0');
+  if (!std::ifstream(path, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) return {};
+  const Result<SegmentHeader> header = read_header(bytes);
+  if (!header.ok()) return {};
+  return header->wall_ns;
+}
 
 }  // namespace
 
@@ -32,7 +43,7 @@ struct Reader::State {
   std::optional<std::uint64_t> run, number;  // of the last segment
   bool begins_run = false, lost = false;
   std::vector<std::string> problems;
-  std::size_t segments = 0, bytes_read = 0;
+  std::size_t segments = 0, segments_left_out = 0, bytes_read = 0;
 
   void note(std::string problem) {
     lost = true;
@@ -106,6 +117,24 @@ Result<Reader> Reader::open(const std::string& path, SymbolTable& symbols) {
   return of_bytes(std::move(*bytes), path, symbols);
 }
 
+Result<Reader> Reader::open_near(const std::string& path, std::int64_t wall_ns, std::size_t earlier_segments,
+                                 SymbolTable& symbols) {
+  Result<Reader> reader = open(path, symbols);
+  if (!reader.ok()) return reader;
+  std::vector<std::string>& paths = reader->state_->paths;
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    const std::optional<std::int64_t> begun = begun_ns(paths[i]);
+    if (begun && *begun > wall_ns) break;  // the clock may go back later: that is not followed
+    if (begun) last = i;
+  }
+  const std::size_t left_out = last - std::min(last, earlier_segments);
+  paths.erase(paths.begin(), paths.begin() + static_cast<std::ptrdiff_t>(left_out));
+  reader->state_->segments -= left_out;
+  reader->state_->segments_left_out = left_out;
+  return reader;
+}
+
 Reader Reader::of_bytes(std::string bytes, std::string name, SymbolTable& symbols) {
   auto state = std::make_unique<State>(symbols);
   state->given = std::move(bytes);
@@ -156,6 +185,7 @@ bool Reader::next(Record& record) {
 bool Reader::begins_run() const noexcept { return state_->begins_run; }
 const std::vector<std::string>& Reader::problems() const noexcept { return state_->problems; }
 std::size_t Reader::segments() const noexcept { return state_->segments; }
+std::size_t Reader::segments_left_out() const noexcept { return state_->segments_left_out; }
 std::size_t Reader::bytes() const noexcept { return state_->bytes_read; }
 
 }  // namespace berth::recording

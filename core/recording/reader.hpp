@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,10 @@ class Reader {
  public:
   /// Fails where nothing is there that is a segment.
   static Result<Reader> open(const std::string& path, SymbolTable& symbols);
+  /// As open(), without the segments of a directory before the last that was begun at `wall_ns` or earlier, but with
+  /// `earlier_segments` of them: each begins with the whole cluster, but a torn one may not tell it.
+  static Result<Reader> open_near(const std::string& path, std::int64_t wall_ns, std::size_t earlier_segments,
+                                  SymbolTable& symbols);
   Reader(Reader&&) noexcept;
   ~Reader();
 
@@ -30,8 +35,9 @@ class Reader {
   /// Whether the record that next() returned last began a segment of another process than the one before.
   bool begins_run() const noexcept;
   const std::vector<std::string>& problems() const noexcept;
-  std::size_t segments() const noexcept;
-  std::size_t bytes() const noexcept;  // of the segments read so far
+  std::size_t segments() const noexcept;           // to be read, of all
+  std::size_t segments_left_out() const noexcept;  // before them
+  std::size_t bytes() const noexcept;              // of the segments read so far
 
   /// Of one segment in memory: for tests, and what feeds bytes that are no file. `name` is for problems().
   static Reader of_bytes(std::string bytes, std::string name, SymbolTable& symbols);

@@ -295,8 +295,7 @@ TEST_F(ShadowTest, AnEndThatWasNotSeenYetMakesItARace) {
   binds("p", 1, "a", {.near = "x"});
   const app::ShadowDifference difference = settled("p");
   EXPECT_EQ(difference.result, ShadowResult::race);
-  EXPECT_EQ(difference.why,
-            "the best with the pods that ended in the 0.0 s before");
+  EXPECT_EQ(difference.why, "the best with the pods that ended in the 0.0 s before");
 }
 
 /// Each look at it takes longer than a difference may.
@@ -308,6 +307,46 @@ class SlowClock final : public Clock {
  private:
   mutable std::int64_t looks_ = 0;
 };
+
+/// As another, but that each look at it may take time.
+class DelayedClock final : public Clock {
+ public:
+  explicit DelayedClock(const Clock& clock) : clock_(clock) {}
+  std::int64_t monotonic_ns() const noexcept override { return clock_.monotonic_ns() + (delay_ns_ += look_ns); }
+  std::int64_t wall_ns() const noexcept override { return clock_.wall_ns(); }
+
+  std::int64_t look_ns = 0;
+
+ private:
+  const Clock& clock_;
+  mutable std::int64_t delay_ns_ = 0;
+};
+
+TEST_F(ShadowTest, TheTimeInWhichACauseIsSearchedDoesNotPartChanges) {
+  DelayedClock delayed(clock());
+  shadow_.emplace(*ingest_, scheduler(), configuration_, delayed);
+  cluster::ClusterSink& sink = *shadow_;
+  sink.synced();
+  sink.node_added(node("small", 1));
+  binds("old", 1, "a");
+  clock().advance(10s);
+  shadow_->finish(1'000'000'000);
+  binds("large", 8, "small");
+  clock().advance(5s - 1ns);
+  const model::PodPtr first = pod("first", 3), p = pod("p", 1);
+  sink.pod_added(first);
+  sink.pod_added(p);
+  sink.pod_updated(p, pod("p", 1, {.node = "a"}));
+  clock().advance(1ns);
+  delayed.look_ns = 40'000'000;  // the search for a cause of the first difference takes half a second at least
+  shadow_->node_updated(node("b", 4), node("b", 4));
+  delayed.look_ns = 0;
+  clock().advance(600ms);
+  sink.pod_updated(first, pod("first", 3, {.node = "b"}));
+  const app::ShadowDifference difference = settled("p");
+  EXPECT_EQ(difference.why, "the best with the pods that were before it in the queue");
+  shadow_.emplace(*ingest_, scheduler(), configuration_, clock());  // before its clock goes
+}
 
 TEST_F(ShadowTest, ADifferenceThatTakesTooLongStaysUnexplained) {
   const SlowClock slow;

@@ -118,6 +118,23 @@ std::vector<decode::Decoded> objects_of(const recording::State& state, SymbolTab
   return out;
 }
 
+/// What the segments of the reader say of the moment.
+Result<RecordedMoment> moment_of(recording::Reader& reader, const std::string& path, const MomentWanted& wanted,
+                                 std::optional<std::int64_t> until_ns, SymbolTable& symbols) {
+  MomentSearch search(wanted);
+  bool is_any = false;
+  for (Record record; reader.next(record);) {
+    if (until_ns && record.wall_ns > *until_ns) break;
+    is_any = true;
+    search.take(std::move(record), reader.begins_run());
+  }
+  if (!is_any) return Error{fmt::format("{}: nothing was recorded up to then", path)};
+  Result<Found> found = search.found();
+  if (!found.ok()) return Error{fmt::format("{}: {}", path, found.error().message)};
+  return RecordedMoment{objects_of(found->state, symbols), until_ns && !wanted.attempt ? *until_ns : found->wall_ns,
+                        search.description(), recorded_configuration(search.description()), reader.problems()};
+}
+
 }  // namespace
 
 Result<RecordedMoment> read_moment(const std::string& path, const MomentWanted& wanted, SymbolTable& symbols) {
@@ -126,20 +143,14 @@ Result<RecordedMoment> read_moment(const std::string& path, const MomentWanted& 
     until_ns = decode::parse_time_ns(wanted.at);
     if (!until_ns) return Error{fmt::format("{} is no moment: write 2026-01-31T08:30:00Z", wanted.at)};
   }
-  Result<recording::Reader> reader = recording::Reader::open(path, symbols);
-  if (!reader.ok()) return reader.error();
-  MomentSearch search(wanted);
-  bool is_any = false;
-  for (Record record; reader->next(record);) {
-    if (until_ns && record.wall_ns > *until_ns) break;
-    is_any = true;
-    search.take(std::move(record), reader->begins_run());
+  // An attempt may be anywhere. For a moment the last segment is enough, but for what is torn or was still being written.
+  for (std::size_t earlier = wanted.attempt ? SIZE_MAX : 0;; earlier = 2 * earlier + 1) {
+    Result<recording::Reader> reader =
+        recording::Reader::open_near(path, until_ns.value_or(INT64_MAX), earlier, symbols);
+    if (!reader.ok()) return reader.error();
+    Result<RecordedMoment> moment = moment_of(*reader, path, wanted, until_ns, symbols);
+    if (moment.ok() || reader->segments_left_out() == 0) return moment;
   }
-  if (!is_any) return Error{fmt::format("{}: nothing was recorded up to then", path)};
-  Result<Found> found = search.found();
-  if (!found.ok()) return Error{fmt::format("{}: {}", path, found.error().message)};
-  return RecordedMoment{objects_of(found->state, symbols), until_ns && !wanted.attempt ? *until_ns : found->wall_ns,
-                        search.description(), recorded_configuration(search.description()), reader->problems()};
 }
 
 }  // namespace berth::app

@@ -46,7 +46,7 @@ void Shadow::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
     if (is_synced_) {
       if (scheduler_.views().framework.find(old_pod->scheduler_name) != nullptr)
         guarded("compare", [&] { compare(old_pod, new_pod, queued); });
-      note({clock_.monotonic_ns(), new_pod, nullptr, true, k_no_symbol, queued});
+      note({now_ns(), new_pod, nullptr, true, k_no_symbol, queued});
     }
   }
   if (old_pod->nominated_node != new_pod->nominated_node) {
@@ -65,14 +65,14 @@ void Shadow::pod_deleted(const model::PodPtr& pod) {
 /// A pod that is new here, and may have a node.
 void Shadow::see(const model::PodPtr& pod) {
   if (pod->node_name == k_no_symbol) return;
-  note({clock_.monotonic_ns(), pod, nullptr, true});
+  note({now_ns(), pod, nullptr, true});
   if (scheduler_.views().framework.find(pod->scheduler_name) == nullptr) return;
   const Lock lock(mutex_);
   ++report_.not_seen_before;
 }
 
 void Shadow::see_nomination(const model::PodPtr& pod, Symbol node, bool came) {
-  if (is_synced_ && node != k_no_symbol) note({clock_.monotonic_ns(), pod, nullptr, came, node});
+  if (is_synced_ && node != k_no_symbol) note({now_ns(), pod, nullptr, came, node});
 }
 
 void Shadow::see_waiting(const model::PodPtr& pod) {
@@ -87,26 +87,28 @@ std::uint64_t Shadow::leaves_queue(const model::PodPtr& pod) {
 void Shadow::see_gone(const model::PodPtr& pod) {
   leaves_queue(pod);
   if (pod->node_name == k_no_symbol) see_nomination(pod, pod->nominated_node, false);
-  if (pod->node_name != k_no_symbol) note({clock_.monotonic_ns(), pod, nullptr, false});
+  if (pod->node_name != k_no_symbol) note({now_ns(), pod, nullptr, false});
 }
 
 void Shadow::node_added(const model::NodePtr& node) {
   settle_due();
-  if (is_synced_) note({clock_.monotonic_ns(), nullptr, node, true});
+  if (is_synced_) note({now_ns(), nullptr, node, true});
   sink_.node_added(node);
 }
 
 void Shadow::node_updated(const model::NodePtr& old_node, const model::NodePtr& new_node) {
   settle_due();
-  if (!model::node_update_events(*old_node, *new_node).empty()) note({clock_.monotonic_ns(), nullptr, new_node, true});
+  if (!model::node_update_events(*old_node, *new_node).empty()) note({now_ns(), nullptr, new_node, true});
   sink_.node_updated(old_node, new_node);
 }
 
 void Shadow::node_deleted(const model::NodePtr& node) {
   settle_due();
-  note({clock_.monotonic_ns(), nullptr, node, false});
+  note({now_ns(), nullptr, node, false});
   sink_.node_deleted(node);
 }
+
+std::int64_t Shadow::now_ns() const { return clock_.monotonic_ns() - explained_ns_; }
 
 void Shadow::note(Change change) {
   while (!changes_.empty() &&
@@ -138,7 +140,8 @@ void Shadow::count(ShadowDifference difference) {
 
 void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound, std::uint64_t queued) {
   Held held;
-  held.at_ns = clock_.monotonic_ns();
+  const std::int64_t begin_ns = clock_.monotonic_ns();
+  held.at_ns = now_ns();
   held.queued = queued;
   held.pod = pod;
   held.bound = bound;
@@ -157,7 +160,7 @@ void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound, std::
                      {{"pod", *pod}, {"node", difference.node}, {"nodeHere", difference.node_here}});
   {
     const Lock lock(mutex_);
-    report_.decision_ns += clock_.monotonic_ns() - held.at_ns;
+    report_.decision_ns += clock_.monotonic_ns() - begin_ns;
   }
   if (difference.node_here == difference.node) {
     difference.result = ShadowResult::same;
@@ -255,7 +258,7 @@ bool Shadow::may_be_sampled(const model::Pod& pod, const Judgement& judgement) c
 
 /// Of many, those that fit into a moment: the reader waits meanwhile, and each change settles more.
 void Shadow::settle_due() {
-  const std::int64_t due_ns = clock_.monotonic_ns() - k_window_ns;
+  const std::int64_t due_ns = now_ns() - k_window_ns;
   if (held_.empty() || held_.front().at_ns > due_ns) return;
   settle_until(due_ns, clock_.monotonic_ns() + k_settling_ns);
 }
@@ -288,40 +291,55 @@ void Shadow::guarded(std::string_view step_name, Step&& step) {
   }
 }
 
-bool Shadow::is_race(Held& held) {
+std::string Shadow::likely_cause(Held& held) {
   // What speaks for the node: pods that went there were not there yet, those that went elsewhere were.
   const auto on_it = [&](const Change& change) {
     return change.came == (change.pod->node_name == held.bound->node_name);
   };
   const auto all_earlier = [](const Change&) { return true; };
   const auto all_later = [&](const Change& change) { return change.at_ns >= held.at_ns || on_it(change); };
-  std::string how;
   const auto as_it_was = [&](const Change& change) { return change.at_ns >= held.at_ns; };
   const auto in_queue_order = [&](const Change& change) {
     return change.came ? was_decided_later(held, change) : change.at_ns >= held.at_ns;
   };
   const auto follow = [&](const auto& undone) { return was_best_step_by_step(held, Reach::all_better, undone); };
-  if (was_best(held, in_queue_order)) {
-    how = "the best with the pods that were before it in the queue";
-  } else if (was_best(held, on_it) || was_best(held, all_later) || was_best(held, all_earlier) || follow(as_it_was) ||
-             follow(on_it) || follow(all_later) || was_best_step_by_step(held, Reach::best, as_it_was) ||
-             follow(in_queue_order)) {
-    how = fmt::format("the best with other pods of the {} s before and after", k_window_ns / 1'000'000'000);
-  } else if (const std::optional<std::int64_t> moment_ns = best_moment_ns(held); moment_ns) {
+  if (was_best(held, in_queue_order)) return "the best with the pods that were before it in the queue";
+  if (was_best(held, on_it) || was_best(held, all_later) || was_best(held, all_earlier) || follow(as_it_was) ||
+      follow(in_queue_order) || follow(on_it) || follow(all_later) ||
+      was_best_step_by_step(held, Reach::best, as_it_was))
+    return fmt::format("the best with other pods of the {} s before and after", k_window_ns / 1'000'000'000);
+  return {};
+}
+
+std::string Shadow::rare_cause(Held& held) {
+  if (const std::optional<std::int64_t> moment_ns = best_moment_ns(held); moment_ns) {
     const double off_s = static_cast<double>(*moment_ns - held.at_ns) / 1e9;
-    how = fmt::format("the best as it was {:.1f} s {}", std::abs(off_s), off_s < 0 ? "before" : "after");
-  } else if (const std::optional<std::int64_t> end_ns = best_end_ns(held); end_ns) {
-    how = fmt::format("the best with the pods that ended in the {:.1f} s before",
-                      static_cast<double>(held.at_ns - *end_ns) / 1e9);
-  } else if (was_best_with_others_alike(held)) {
-    how =
-        fmt::format("the best with other pods of its labels of the {} s before and after", k_window_ns / 1'000'000'000);
-  } else {
-    return false;
+    return fmt::format("the best as it was {:.1f} s {}", std::abs(off_s), off_s < 0 ? "before" : "after");
   }
-  held.difference.result = ShadowResult::race;
-  held.difference.why = how + (held.counts_nominated ? "" : ", without nominated pods");
-  return true;
+  if (const std::optional<std::int64_t> end_ns = best_end_ns(held); end_ns)
+    return fmt::format("the best with the pods that ended in the {:.1f} s before",
+                       static_cast<double>(held.at_ns - *end_ns) / 1e9);
+  if (was_best_with_others_alike(held))
+    return fmt::format("the best with other pods of its labels of the {} s before and after",
+                       k_window_ns / 1'000'000'000);
+  return {};
+}
+
+bool Shadow::is_race(Held& held) {
+  // Nominations are as they are now; the other scheduler had those of its own memory.
+  const bool has_nominations = !scheduler_.views().queue.nominations().empty();
+  for (const auto cause : {&Shadow::likely_cause, &Shadow::rare_cause}) {
+    for (const bool counts_nominated : {true, false}) {
+      if (!counts_nominated && !has_nominations) continue;
+      held.counts_nominated = counts_nominated;
+      const std::string how = (this->*cause)(held);
+      if (how.empty()) continue;
+      held.difference.result = ShadowResult::race;
+      held.difference.why = how + (counts_nominated ? "" : ", without nominated pods");
+      return true;
+    }
+  }
+  return false;
 }
 
 std::optional<std::int64_t> Shadow::best_moment_ns(Held& held) {
@@ -358,20 +376,29 @@ bool Shadow::was_decided_later(const Held& held, const Change& change) {
 
 std::optional<std::int64_t> Shadow::best_end_ns(Held& held) {
   // What ended after the binding cannot have been known to have ended.
-  std::int64_t end_ns = 0;
-  std::size_t ends = 0;
+  std::int64_t end_ns = held.at_ns;
   const auto in_queue_order = [&](const Change& change) {
     return change.came ? was_decided_later(held, change) : change.at_ns >= end_ns;
   };
   const auto as_bound = [&](const Change& change) { return change.at_ns >= (change.came ? held.at_ns : end_ns); };
+  std::int64_t nearest_ns = held.at_ns, least = points_to_best(held, in_queue_order);
+  std::size_t ends = 0;
   for (auto change = changes_.rbegin(); change != changes_.rend() && ends < k_ends_max && has_time(held); ++change) {
     if (change->pod == nullptr || change->came || change->nominated_to != k_no_symbol || change->at_ns >= held.at_ns)
       continue;
     if (change->at_ns < held.at_ns - k_window_ns) break;
     ++ends;
     end_ns = change->at_ns;
-    if (was_best(held, in_queue_order) || was_best(held, as_bound)) return end_ns;
+    const std::int64_t points = points_to_best(held, in_queue_order);
+    if (points == 0 || was_best(held, as_bound)) return end_ns;
+    if (points < least) {
+      least = points;
+      nearest_ns = end_ns;
+    }
   }
+  // Some were tried before, and have another place in the queue than that of their coming.
+  end_ns = nearest_ns;
+  if (was_best_step_by_step(held, Reach::all_better, in_queue_order)) return end_ns;
   return std::nullopt;
 }
 
@@ -381,10 +408,14 @@ bool Shadow::has_time(Held& held) const {
   return !held.is_cut_short;
 }
 
-bool Shadow::was_best(Held& held, const std::function<bool(const Change& change)>& undone) {
-  if (!has_time(held)) return false;
+std::int64_t Shadow::points_to_best(Held& held, const std::function<bool(const Change& change)>& undone) {
+  if (!has_time(held)) return k_not_among_the_best;
   const Judgement judgement = judge_without(held, undone);
-  return judgement.fits && judgement.score == judgement.best;
+  return judgement.fits ? judgement.best - judgement.score : k_not_among_the_best;
+}
+
+bool Shadow::was_best(Held& held, const std::function<bool(const Change& change)>& undone) {
+  return points_to_best(held, undone) == 0;
 }
 
 bool Shadow::was_best_step_by_step(Held& held, Reach reach, const std::function<bool(const Change& change)>& undone) {
@@ -451,11 +482,7 @@ bool Shadow::was_best_with_others_alike(Held& held) {
   const auto is_undone = [&](const Change& change) {
     return (change.at_ns >= held.at_ns) != (std::find(otherwise.begin(), otherwise.end(), &change) != otherwise.end());
   };
-  // How far the node is from being the best.
-  const auto gap = [&] {
-    const Judgement judgement = judge_without(held, is_undone);
-    return judgement.fits ? judgement.best - judgement.score : std::numeric_limits<std::int64_t>::max();
-  };
+  const auto gap = [&] { return points_to_best(held, is_undone); };
   for (std::int64_t least = gap(); least > 0;) {
     const Change* nearer = nullptr;
     for (const Change* candidate : candidates) {
@@ -555,11 +582,8 @@ void Shadow::settle(Held& held) {
   } else if (const auto node = std::find_if(changes_.begin(), changes_.end(), has_changed); node != changes_.end()) {
     held.difference.result = ShadowResult::race;
     held.difference.why = fmt::format("node {} changed", node->node->name);
-  } else if (!is_race(held)) {
-    // Nominations are as they are now; the other scheduler had those of its own memory.
-    held.counts_nominated = scheduler_.views().queue.nominations().empty();
-    const bool is_explained = !held.counts_nominated && is_race(held);
-    if (!is_explained && held.is_cut_short) held.difference.why += " (the search for a cause was cut short)";
+  } else if (!is_race(held) && held.is_cut_short) {
+    held.difference.why += " (the search for a cause was cut short)";
   }
   explained_ns_ += clock_.monotonic_ns() - now_ns;
   count(std::move(held.difference));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -81,6 +82,7 @@ class Shadow final : public cluster::ClusterSink {
     Symbol nominated_to = k_no_symbol;  // what came or went is this: the pod has no node yet
     std::uint64_t queued = 0;           // since when it waited: a lower number is earlier; 0: not known
   };
+  static constexpr std::int64_t k_not_among_the_best = std::numeric_limits<std::int64_t>::max();
   class Rewound;
   struct Held {
     std::int64_t at_ns = 0;
@@ -107,13 +109,18 @@ class Shadow final : public cluster::ClusterSink {
   Judgement judge(const model::PodPtr& pod, const std::string& node, cycle::ExplainWith with,
                   const std::vector<std::string>& left_out = {});
   void settle(Held& held);
-  /// Whether pods of the time around the binding explain the difference; then the difference says how.
+  /// Whether pods of the time around the binding explain the difference; then the difference says how. What explains most
+  /// is tried first, with and without nominated pods.
   bool is_race(Held& held);
+  std::string likely_cause(Held& held);  // empty: none is found
+  std::string rare_cause(Held& held);
   /// The judgement of the node without the changes that are undone; the pod itself has not come then.
   Judgement judge_without(const Held& held, const std::function<bool(const Change& change)>& undone,
                           const std::vector<std::string>& left_out = {});
   /// Whether a pod was nominated to the node, or no longer, within the window around the binding.
   bool had_nomination(const Held& held, Symbol node) const;
+  /// How many more points the best node has; k_not_among_the_best where the node does not fit, or no time is left.
+  std::int64_t points_to_best(Held& held, const std::function<bool(const Change& change)>& undone);
   bool was_best(Held& held, const std::function<bool(const Change& change)>& undone);
   bool has_time(Held& held) const;
   enum class Reach : std::uint8_t { all_better, best };  // of one step
@@ -130,8 +137,9 @@ class Shadow final : public cluster::ClusterSink {
   /// Whether the scheduler in charge took that pod from its queue after the held one, as far as their places there say
   /// and they were bound within k_binding_ns; else whether it was bound later.
   static bool was_decided_later(const Held& held, const Change& change);
-  /// The last end of a pod before the binding at which the node was one of the best: with the pods that
-  /// were decided before, or bound before, and those that had not ended by then.
+  /// The last end of a pod before the binding at which the node was one of the best: with the pods that were decided
+  /// before, or bound before, and those that had not ended by then; at the end that brings it nearest, also with one pod
+  /// after the other as was_best_step_by_step() takes them.
   std::optional<std::int64_t> best_end_ns(Held& held);
   bool may_be_sampled(const model::Pod& pod, const Judgement& judgement) const;
   void see(const model::PodPtr& pod);
@@ -139,6 +147,8 @@ class Shadow final : public cluster::ClusterSink {
   void see_waiting(const model::PodPtr& pod);
   std::uint64_t leaves_queue(const model::PodPtr& pod);  // what its place was
   void see_nomination(const model::PodPtr& pod, Symbol node, bool came);
+  /// The time of changes: it stands still while causes are searched, as what comes then is seen at once afterwards.
+  std::int64_t now_ns() const;
   void note(Change change);
   void settle_due();
   /// Of the differences until `due_ns`, as many as there is time for.

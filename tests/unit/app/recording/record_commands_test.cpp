@@ -5,6 +5,7 @@
 #include "app/commands/explain_command.hpp"
 #include "app/recording/recorded_moment.hpp"
 #include "record_fixture.hpp"
+#include "recording/segment_files.hpp"
 
 namespace berth::app {
 namespace {
@@ -162,6 +163,33 @@ TEST_F(RecordCommands, APodIsExplainedAsAnAttemptSawTheCluster) {
   EXPECT_NE(explain(1).find("no attempt 77 of shop/too-large-1"), std::string::npos);
   options.view.cluster = {"x.yaml"};
   EXPECT_NE(explain(2).find("leave one of them out"), std::string::npos);
+}
+
+TEST_F(RecordCommands, AMomentIsReadFromTheLastSegmentThatKnowsTheCluster) {
+  simulate();
+  const std::vector<recording::Record> all = records();
+  const std::filesystem::path directory = recording();
+  std::filesystem::rename(directory / recording::segment_name(1), directory / recording::segment_name(2));
+  const auto moment = [&] {
+    SymbolTable symbols;
+    Result<RecordedMoment> read = read_moment(recording(), {}, symbols);
+    EXPECT_TRUE(read.ok()) << (read.ok() ? "" : read.error().message);
+    return read.ok() ? std::pair(read->objects.size(), read->problems.size())
+                     : std::pair(std::size_t{0}, std::size_t{0});
+  };
+  const auto [objects, problems] = moment();
+  EXPECT_GT(objects, 50u);
+  EXPECT_EQ(problems, 0u);
+
+  // An earlier one is not looked at.
+  std::ofstream(directory / recording::segment_name(1)) << "no segment";
+  EXPECT_EQ(moment(), std::pair(objects, std::size_t{0}));
+
+  // A later one that was just begun does not tell the cluster: what is before it does.
+  const recording::Record& last = all.back();
+  std::ofstream(directory / recording::segment_name(3), std::ios::binary)
+      << recording::header_bytes({2, 3, last.wall_ns, last.at_ns, false});
+  EXPECT_EQ(moment().first, objects);
 }
 
 TEST_F(RecordCommands, AMomentIsTheClusterThatADecisionSaw) {
