@@ -180,8 +180,8 @@ class DescriptorReader {
         !array(who, "interests", ops.interests, ops.interest_count))
       return;
     for (std::uint32_t i = 0; i < ops.interest_count; ++i)
-      if (const std::uint32_t bits = ops.interests[i].flags & ~std::uint32_t{BERTH_INTEREST_DERIVED}; bits != 0)
-        malformed.push_back(fmt::format("{}: interests[{}]: flags has unknown bits {:#x}", who, i, bits));
+      for (const std::string& value : unknown_values(ops.interests[i]))
+        malformed.push_back(fmt::format("{}: interests[{}]: {}", who, i, value));
   }
 
   void read_services(const std::string& who, const berth_plugin_v1& plugin, Described& described) {

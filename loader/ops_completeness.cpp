@@ -165,4 +165,18 @@ std::vector<std::string> unknown_values(std::string_view id, const void* ops, st
   return unknown;
 }
 
+std::vector<std::string> unknown_values(const berth_interest_v1& interest) {
+  Sentences unknown;
+  const bool known = (interest.resource >= BERTH_KIND_POD && interest.resource <= BERTH_KIND_POD_GROUP) ||
+                     interest.resource == BERTH_KIND_ANY || interest.resource >= BERTH_KIND_WATCH;
+  if (!known) unknown.push_back(fmt::format("resource {} is no kind that interests may name", interest.resource));
+  if (interest.actions == 0) unknown.emplace_back("no actions");
+  if (const std::uint32_t bits = interest.actions & ~std::uint32_t{BERTH_ACTION_ALL}; bits != 0)
+    unknown.push_back(fmt::format("actions has unknown bits {:#x}", bits));
+  if (const std::uint32_t bits = interest.flags & ~std::uint32_t{BERTH_INTEREST_DERIVED}; bits != 0)
+    unknown.push_back(fmt::format("flags has unknown bits {:#x}", bits));
+  if (interest.hinted > 1) unknown.push_back(fmt::format("hinted is {}, expected 0 or 1", interest.hinted));
+  return unknown;
+}
+
 }  // namespace berth::loader

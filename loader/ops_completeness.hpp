@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berth/abi/host.h"
+#include "berth/ext/requeue.h"
 
 namespace berth::loader {
 
@@ -28,5 +29,7 @@ inline constexpr std::uint16_t k_strict_since_minor = 6;
 /// fields. They change behaviour, so a host that ignored them would run the plugin otherwise than its author meant.
 /// Requires: as above.
 std::vector<std::string> unknown_values(std::string_view id, const void* ops, std::uint16_t minor_built);
+/// The same of an interest: an event that this host does not know would never come.
+std::vector<std::string> unknown_values(const berth_interest_v1& interest);
 
 }  // namespace berth::loader

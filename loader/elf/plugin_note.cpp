@@ -23,12 +23,9 @@ std::uint16_t number_at(std::span<const std::byte> bytes, std::size_t offset, bo
   return static_cast<std::uint16_t>(big_endian ? first << 8 | second : second << 8 | first);
 }
 
-void take_entry(PluginNote& note, std::string_view key, std::string value) {
-  if (key == "plugin")
-    note.plugin = std::move(value);
-  else if (key == "version")
-    note.version = std::move(value);
-  else if (key == "points")
+/// A key that a later minor brings is passed over; one that stands for a single value comes once.
+Status take_entry(PluginNote& note, std::string_view key, std::string value) {
+  if (key == "points")
     note.points.push_back(std::move(value));
   else if (key == "service")
     note.services.push_back(std::move(value));
@@ -36,12 +33,16 @@ void take_entry(PluginNote& note, std::string_view key, std::string value) {
     note.watches.push_back(std::move(value));
   else if (key == "rbac")
     note.rbac.push_back(std::move(value));
-  else if (key == "sdk")
-    note.sdk = std::move(value);
-  else if (key == "compiler")
-    note.compiler = std::move(value);
-  else if (key == "isa")
-    note.isa = std::move(value);
+  std::string* const once = key == "plugin"     ? &note.plugin
+                            : key == "version"  ? &note.version
+                            : key == "sdk"      ? &note.sdk
+                            : key == "compiler" ? &note.compiler
+                            : key == "isa"      ? &note.isa
+                                                : nullptr;
+  if (once == nullptr) return Unit{};
+  if (!once->empty()) return Error{fmt::format("a note with more than one {}= entry", key)};
+  *once = std::move(value);
+  return Unit{};
 }
 
 /// The "key=value" strings.
@@ -57,7 +58,8 @@ Status read_entries(std::string_view rest, PluginNote& note) {
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos)
       return Error{fmt::format("an entry without '=' in the note: {}", entry.substr(0, 80))};
-    take_entry(note, entry.substr(0, equals), std::string(entry.substr(equals + 1)));
+    if (Status taken = take_entry(note, entry.substr(0, equals), std::string(entry.substr(equals + 1))); !taken.ok())
+      return taken;
   }
   if (note.plugin.empty()) return Error{"a note without plugin= entry"};
   return Unit{};

@@ -82,6 +82,13 @@ PreBindCheck run_pre_bind_check(CycleContext& context, const PluginInstance& plu
     return plugin.bind->pre_bind_check(plugin.self(), context.abi(plugin), node, &flags, note.abi());
   });
   PreBindCheck check;
+  if (const std::uint32_t unknown = flags & ~std::uint32_t{BERTH_PRE_BIND_PARALLEL};
+      unknown != 0 && code == Code::success) {
+    check.verdict = {Code::error,
+                     plugin.index(),
+                     {fmt::format("plugin {} answered pre_bind_check with unknown flags {:#x}", plugin.name(), unknown)}};
+    return check;
+  }
   check.parallel = (flags & BERTH_PRE_BIND_PARALLEL) != 0;
   check.verdict.code = code;
   if (code != Code::success && code != Code::skip) check.verdict = {code, plugin.index(), {note.text()}};

@@ -12,7 +12,8 @@ namespace {
 
 berth_code add_column(void* ctx, const berth_domain_column_v0* column) {
   auto& out = *static_cast<DomainColumns*>(ctx);
-  if (column == nullptr || !BERTH_HAS(column, changed_count) || column->domain_of == nullptr ||
+  if (column == nullptr || !BERTH_HAS(column, changed_count) || (column->flags & ~BERTH_DOMAIN_TELL_APART) != 0 ||
+      column->reserved != 0 || column->reserved_2 != 0 || column->domain_of == nullptr ||
       column->values == nullptr || column->domain_count == 0 || column->version == 0 ||
       (column->changed_count != 0 && column->changed == nullptr) || column->changed_count > column->changed_end ||
       out.columns.size() == BERTH_DOMAIN_COLUMNS_MAX)

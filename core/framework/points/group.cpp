@@ -44,6 +44,11 @@ Quorum ask_quorum(const PluginInstance& plugin, const model::Pod& pod) {
   quorum.hold = permit_wait(plugin, out.hold_ms);
   if (rejects(code))
     quorum.verdict = {code, plugin.index(), sentences(plugin, note)};
+  else if (code == Code::success && out.reserved != 0)
+    quorum.verdict = {
+        Code::error,
+        plugin.index(),
+        {fmt::format("quorum of plugin \"{}\" set the reserved field to {}", plugin.name(), out.reserved)}};
   else if (code != Code::success)
     quorum.verdict = {
         Code::error,

@@ -45,6 +45,12 @@ PostFilterResult ask_plugins(CycleContext& context, const std::uint64_t* unsched
       result.message = fmt::format("plugin {} nominated slot {}, which is no node", plugin->name(), out.node);
       return result;
     }
+    if (out.nominate > BERTH_NOMINATE_SET || out.reserved != 0) {
+      result.code = Code::error;
+      result.message = fmt::format("plugin {} answered with nominate {} and {} in the reserved field", plugin->name(),
+                                   out.nominate, out.reserved);
+      return result;
+    }
     if (code == Code::success || code == Code::unresolvable) {
       result.code = code;
       result.message = said.message();

@@ -160,7 +160,7 @@ bool meets(const SymbolTable& symbols, const berth_requirement_v1& r, berth_id v
 berth_code match_labels(void* ctx, const berth_cycle_v1* cycle, const berth_requirement_v1* r, std::uint64_t* out,
                         std::uint64_t word_count) {
   if (!is_allowed(self(ctx), "match() of berth.labels/1", tags::cycle)) return BERTH_DENIED;
-  if (r->op < BERTH_OP_IN || r->op > BERTH_OP_LT) return BERTH_BAD_ARGS;
+  if (r->op < BERTH_OP_IN || r->op > BERTH_OP_LT || r->reserved != 0) return BERTH_BAD_ARGS;
   const cache::Snapshot& snapshot = host(ctx).snapshot;
   const berth_id* const values = label_column(ctx, cycle, r->key);
   std::fill_n(out, word_count, 0);
@@ -399,6 +399,7 @@ berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
   if (point == observe::Point::filter || point == observe::Point::score) return BERTH_DENIED;
   if (!is_allowed(self(ctx), "record() of berth.events/1", tags::cycle | tags::binder | tags::watch))
     return BERTH_DENIED;
+  if (e->type > BERTH_EVENT_WARNING) return BERTH_BAD_ARGS;
   PluginEvent event{e->type == BERTH_EVENT_WARNING,
                     clean_text(from_abi(e->regarding_kind)),
                     clean_text(from_abi(e->regarding_ns)),

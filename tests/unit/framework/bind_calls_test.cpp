@@ -73,6 +73,25 @@ TEST(BindCalls, HaveOneVerdictEachWhenTheyAreGivenUpWhileTheyAreAnswered) {
   EXPECT_EQ(verdicts, k_calls);
 }
 
+/// A bit that means something to a later host must not be taken for nothing.
+TEST(PreBindCheck, FailsWithFlagsThatAreNotKnown) {
+  BindCallsFixture f;
+  FakePlugin& odd = f.make_plugin("example.com/Odd");
+  std::uint32_t answer = BERTH_PRE_BIND_PARALLEL;
+  odd.pre_bind = f.plugin.pre_bind;
+  odd.pre_bind_check = [&](std::uint32_t* flags, berth_note_v1*) -> berth_code {
+    *flags = answer;
+    return BERTH_OK;
+  };
+  const PluginInstance& instance = f.add(odd);
+  CycleContext& context = f.begin(f.make_pod("p"));
+  EXPECT_TRUE(run_pre_bind_check(context, instance, 0).parallel);
+  answer = BERTH_PRE_BIND_PARALLEL | 4;
+  const PreBindCheck check = run_pre_bind_check(context, instance, 0);
+  EXPECT_EQ(check.verdict.code, Code::error);
+  EXPECT_EQ(check.verdict.message(), "plugin example.com/Odd answered pre_bind_check with unknown flags 0x4");
+}
+
 TEST(BindCalls, MayBeAnsweredWhenTheHostIsGone) {
   berth_bind_call_v1* left = nullptr;
   {

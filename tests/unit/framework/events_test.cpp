@@ -4,12 +4,12 @@
 namespace berth::framework::testing {
 namespace {
 
-berth_code record_event(FakePlugin& plugin) {
+berth_code record_event(FakePlugin& plugin, std::uint32_t type = BERTH_EVENT_WARNING) {
   const berth_host_v1& host = *plugin.host;
   const auto* const events = static_cast<const berth_events_v1*>(host.service(host.ctx, "berth.events/1"));
   berth_event_spec_v1 event{};
   event.struct_size = sizeof event;
-  event.type = BERTH_EVENT_WARNING;
+  event.type = type;
   event.regarding_kind = key("Pod");
   event.regarding_ns = key("shop");
   event.regarding_name = key("web");
@@ -38,6 +38,15 @@ TEST(PluginEvents, AreRefusedInFilterAndNotOnAThreadThatHasBeenThere) {
   observe::leave_plugin();
   EXPECT_EQ(in_filter, static_cast<berth_code>(BERTH_DENIED));
   EXPECT_EQ(record_event(plugin), static_cast<berth_code>(BERTH_OK));
+}
+
+TEST(PluginEvents, AreRefusedWhenTheirTypeIsNotKnown) {
+  FrameworkFixture f;
+  FakePlugin& plugin = f.make_plugin("Talks");
+  const auto instance = f.create(plugin);
+  ASSERT_TRUE(instance.ok());
+  EXPECT_EQ(record_event(plugin, 2), static_cast<berth_code>(BERTH_BAD_ARGS));
+  EXPECT_TRUE(f.ports.events.empty());
 }
 
 }  // namespace

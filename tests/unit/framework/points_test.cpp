@@ -2,6 +2,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "framework/points/post_filter.hpp"
 #include "framework/points/queue.hpp"
 #include "unit/framework/framework_fixture.hpp"
 
@@ -164,6 +165,32 @@ TEST(PluginInstanceDeathTest, EndsTheProcessWhenCreateHangs) {
   };
   EXPECT_EXIT(static_cast<void>(f.create(plugin)), ::testing::ExitedWithCode(1),
               "BERTH-P052 create took too long\n  plugin:    Hangs\n  evidence:  create has run for 50 ms");
+}
+
+/// What a later ABI may say there must not be taken for "leave the nomination as it is".
+TEST(PostFilter, FailsWithAnAnswerThatIsNotKnown) {
+  struct Row {
+    std::uint32_t nominate, reserved;
+    const char* message;
+  };
+  for (const Row& row : {Row{3, 0, "plugin Odd answered with nominate 3 and 0 in the reserved field"},
+                         Row{BERTH_NOMINATE_CLEAR, 7, "plugin Odd answered with nominate 1 and 7 in the reserved field"},
+                         Row{BERTH_NOMINATE_CLEAR, 0, ""}}) {
+    FrameworkFixture f;
+    f.add_node("n1");
+    f.refresh();
+    FakePlugin& plugin = f.make_plugin("Odd");
+    plugin.post_filter = [&](const auto&, const auto&, berth_post_filter_out_v1& out, auto*) -> berth_code {
+      out.nominate = row.nominate;
+      out.reserved = row.reserved;
+      return BERTH_OK;
+    };
+    f.add(plugin);
+    const std::uint64_t none = 0;
+    const PostFilterResult result = run_post_filter(f.begin(f.make_pod("p")), &none, &none, 1);
+    EXPECT_EQ(result.message, row.message);
+    EXPECT_EQ(result.code, *row.message == '\0' ? Code::success : Code::error);
+  }
 }
 
 /// A gate that asks about a pod's uid must not have to request what makes every pod a class of its own.

@@ -132,17 +132,26 @@ TEST(Descriptor, MayMakeItsReasonsWithTheServiceInstead) {
   EXPECT_EQ(library.findings(), "");
 }
 
-TEST(Descriptor, IsRefusedForFlagsOfAnInterestThatAreNotKnown) {
-  const berth_interest_v1 interests[] = {{BERTH_KIND_NODE, 1, BERTH_INTEREST_DERIVED, 0}, {BERTH_KIND_NODE, 1, 6, 0}};
+TEST(Descriptor, IsRefusedForAnInterestThatCannotBeMeant) {
+  const berth_interest_v1 interests[] = {{BERTH_KIND_NODE, 1, BERTH_INTEREST_DERIVED, 0},
+                                         {BERTH_KIND_NODE, 1, 6, 0},
+                                         {BERTH_KIND_ANY, BERTH_ACTION_ALL, 0, 2},
+                                         {BERTH_KIND_OWN_WATCH, 0, 0, 1},
+                                         {BERTH_KIND_WATCH, 1u << 20, 0, 1},
+                                         {99, BERTH_ACTION_ADD, 0, 1}};
   berth_requeue_ops_v1 requeue{};
   requeue.struct_size = sizeof requeue;
-  requeue.interest_count = 2;
+  requeue.interest_count = std::size(interests);
   requeue.interests = interests;
   Library library;
   library.points[0] = {"berth.requeue/1", &requeue};
-  EXPECT_EQ(library.findings(), "P017: example.com/A: interests[1]: flags has unknown bits 0x6;");
+  EXPECT_EQ(library.findings(),
+            "P017: example.com/A: interests[1]: flags has unknown bits 0x6; "
+            "example.com/A: interests[2]: hinted is 2, expected 0 or 1; example.com/A: interests[3]: no actions; "
+            "example.com/A: interests[4]: actions has unknown bits 0x100000; "
+            "example.com/A: interests[5]: resource 99 is no kind that interests may name;");
   requeue.interests = reinterpret_cast<const berth_interest_v1*>(64);
-  EXPECT_EQ(library.findings(), "P017: example.com/A: interests is not readable, count is 2;");
+  EXPECT_EQ(library.findings(), "P017: example.com/A: interests is not readable, count is 6;");
 }
 
 TEST(MemoryProbe, SeesWhereMemoryEnds) {

@@ -99,6 +99,8 @@ TEST(ElfFile, NamesWhatIsWrongWithANote) {
   };
   for (const Case& given : {Case{"plugin=x"s, "the last entry of the note has no end"},
                             Case{"version=1\0"s, "a note without plugin= entry"},
+                            Case{"plugin=x\0plugin=y\0"s, "a note with more than one plugin= entry"},
+                            Case{"plugin=x\0isa=v2\0isa=v3\0"s, "a note with more than one isa= entry"},
                             Case{"plugin=x\0hello\0"s, "an entry without '=' in the note: hello"}}) {
     const PluginNotes notes = read_plugin_notes(read(ElfBuilder().berth_note(given.entries).build()));
     EXPECT_TRUE(notes.plugins.empty());
