@@ -26,10 +26,6 @@ constexpr std::uint32_t k_reasons_max = 4096;
 constexpr std::uint32_t k_interests_max = 4096;
 constexpr std::size_t k_text_bytes_max = 4096;
 constexpr std::size_t k_schema_bytes_max = 1 << 20;
-constexpr std::uint32_t k_ops_bytes_min = 2 * sizeof(std::uint32_t) + sizeof(void*);
-
-// Bits that had names until 0.6, and that nothing read.
-constexpr std::uint32_t k_plugin_flags_gone = 7;
 
 /// What a descriptor says, copied out while it is being checked.
 struct Described {
@@ -55,7 +51,6 @@ class DescriptorReader {
     }
     constexpr auto least = static_cast<std::uint32_t>(offsetof(berth_library_v1, plugins) + sizeof(void*));
     if (!plausible("library descriptor", library, least)) return plugins;
-    minor_built_ = library->abi_minor_built;
     if (library->plugin_count == 0 || library->plugin_count > k_plugins_max) {
       malformed.push_back(
           fmt::format("the library has {} plugins, expected 1..{}", library->plugin_count, k_plugins_max));
@@ -134,11 +129,8 @@ class DescriptorReader {
     read_points(who, *plugin, described);
     read_services(who, *plugin, described);
     read_reasons(who, *plugin);
-    if (minor_built_ >= k_strict_since_minor) {
-      check_filter_reasons(who, *plugin, described);
-      if (const std::uint32_t bits = plugin->flags & ~k_plugin_flags_gone; bits != 0)
-        malformed.push_back(fmt::format("{}: flags has unknown bits {:#x}", who, bits));
-    }
+    check_filter_reasons(who, *plugin, described);
+    if (plugin->flags != 0) malformed.push_back(fmt::format("{}: flags has unknown bits {:#x}", who, plugin->flags));
     if (plugin->deps != BERTH_DEP_EVERYTHING && (plugin->deps & ~k_known_deps) != 0) {
       malformed.push_back(fmt::format("{}: deps has unknown bits {:#x}", who, plugin->deps & ~k_known_deps));
     }
@@ -160,7 +152,7 @@ class DescriptorReader {
         malformed.push_back(fmt::format("{}: {} is offered twice", who, id));
       } else if (!is_known_point(id)) {
         unknown.push_back(fmt::format("{}: offers {}, unknown to this berth; ignored", who, escaped(id)));
-      } else if (plausible(fmt::format("{}: ops table of {}", who, id), plugin.points[i].ops, k_ops_bytes_min)) {
+      } else if (plausible(fmt::format("{}: ops table of {}", who, id), plugin.points[i].ops, first_bytes(id))) {
         read_ops(who, id, plugin.points[i].ops);
       }
     }
@@ -169,13 +161,13 @@ class DescriptorReader {
   void read_ops(const std::string& who, const std::string& id, const void* ops) {
     for (const std::string& function : missing_functions(id, ops))
       incomplete.push_back(fmt::format("{}: {} lacks {}", who, id, function));
-    for (const std::string& value : unknown_values(id, ops, minor_built_))
+    for (const std::string& value : unknown_values(id, ops))
       malformed.push_back(fmt::format("{}: {}: {}", who, id, value));
     if (id == "berth.requeue/1") read_interests(who, *static_cast<const berth_requeue_ops_v1*>(ops));
   }
 
   void read_interests(const std::string& who, const berth_requeue_ops_v1& ops) {
-    if (!BERTH_HAS(&ops, interests) || ops.interests == nullptr) return;  // missing_functions() says so
+    if (ops.interests == nullptr) return;  // missing_functions() says so
     if (!count_within(who, "interest_count", ops.interest_count, k_interests_max) ||
         !array(who, "interests", ops.interests, ops.interest_count))
       return;
@@ -203,8 +195,7 @@ class DescriptorReader {
     }
     std::string unused;
     for (std::uint32_t i = 1; i < plugin.reason_count; ++i) {  // entry 0 is unused
-      if (text(who, fmt::format("reasons[{}].text", i), plugin.reasons[i].text, unused) && unused.empty() &&
-          minor_built_ >= k_strict_since_minor)
+      if (text(who, fmt::format("reasons[{}].text", i), plugin.reasons[i].text, unused) && unused.empty())
         malformed.push_back(fmt::format("{}: reasons[{}].text is empty", who, i));
       if (plugin.reasons[i].code != nullptr)
         text(who, fmt::format("reasons[{}].code", i), plugin.reasons[i].code, unused);
@@ -222,7 +213,6 @@ class DescriptorReader {
   }
 
   const MemoryProbe memory_;
-  std::uint16_t minor_built_ = 0;
 };
 
 std::string listed(std::vector<std::string> words) {

@@ -36,7 +36,7 @@ constexpr std::array k_titles{
     Title{"P012", "plugin is for another major version of the ABI"},
     Title{"P013", "plugin needs a newer berth"},
     Title{"P014", "plugin was built for another data model"},
-    Title{"P015", "plugin was built for another preview of the ABI"},
+    Title{"P015", "plugin was built for a preview of the ABI"},
     Title{"P016", "note and descriptor of the plugin disagree"},
     Title{"P017", "plugin describes itself in a way that cannot be used"},
     Title{"P020", "a shared library that the plugin needs is missing"},

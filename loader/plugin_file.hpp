@@ -45,7 +45,6 @@ struct FileRules {
   HostMachine machine;
   std::string product;                     // "berth 0.1.0"
   std::vector<std::string> host_services;  // empty: services are not compared (inspect)
-  std::vector<std::string> former_drafts;  // HostOffer::former_drafts
   bool compare_services = true;
   bool allow_draft_interfaces = false;
   std::uint16_t abi_minor = BERTH_ABI_MINOR;  // what the host implements

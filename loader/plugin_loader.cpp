@@ -257,8 +257,8 @@ LoadOutcome PluginLoader::load(const LoadRequest& request) const {
     add_missing_directory(request.directory, failed.message(), report);
     return outcome;
   }
-  FileRules rules{HostMachine::of_this_process(), offer_.product, offer_.services,
-                  offer_.former_drafts,           true,           request.allow_draft_interfaces};
+  FileRules rules{HostMachine::of_this_process(), offer_.product, offer_.services, true,
+                  request.allow_draft_interfaces};
   rules.strict = request.strict;
   rules.seal = true;
   rules.kernel_seals = request.kernel_seals;

@@ -57,9 +57,7 @@ struct WantedPlugin {
 /// What this host can do for plugins, said once.
 struct HostOffer {
   std::string product;                // "berth 0.1.0"
-  std::vector<std::string> services;  // ids that berth_host_v1::service answers, former drafts included
-  // Ids that some of these had as drafts, and that it answers still: what is behind them does not change any more.
-  std::vector<std::string> former_drafts = {};
+  std::vector<std::string> services;  // ids that berth_host_v1::service answers
 };
 
 struct LoadRequest {

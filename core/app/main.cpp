@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <spdlog/fmt/fmt.h>
 #include <CLI/CLI.hpp>
+
 #include <iostream>
 #include <memory>
 
@@ -23,6 +25,7 @@
 #include "app/plugins/plugin_library.hpp"
 #include "app/simulate/single_pass.hpp"
 #include "base/product.hpp"
+#include "berth/abi/version.h"
 #include "config/resolve.hpp"
 #include "observe/exit_report.hpp"
 #include "observe/fatal_signal.hpp"
@@ -82,7 +85,7 @@ int main(int argc, char** argv) {
   CLI::App cli{"berth: a Kubernetes scheduler whose every policy is a plugin file", "berth"};
   cli.require_subcommand(1);
   cli.footer(k_exit_codes);
-  cli.set_version_flag("--version", std::string(product()));
+  cli.set_version_flag("--version", fmt::format("{} (plugin ABI {}.{})", product(), BERTH_ABI_MAJOR, BERTH_ABI_MINOR));
   int status = 0;
 
   app::SimulateOptions simulate;

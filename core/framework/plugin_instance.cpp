@@ -13,10 +13,9 @@
 namespace berth::framework {
 
 const void* Host::find_service(std::string_view id) const noexcept {
-  const std::string_view permanent = permanent_id(id);
   for (const HostService& service : more_services)
-    if (service.id == permanent) return service.table;
-  return own_service(permanent);
+    if (service.id == id) return service.table;
+  return own_service(id);
 }
 
 void* Host::state_of(std::string_view id) const noexcept {
@@ -55,11 +54,11 @@ struct BinderCalls {
     const std::string_view key = from_abi(key_text);
     switch (kind) {
       case BERTH_COL_POD_FREE:
-      case BERTH_COL_POD_CAPACITY:
+      case BERTH_COL_POD_ALLOCATABLE:
         self.pod_bound_ = true;
         self.fields_.groups |= BERTH_POD_REQUESTS;
         return add(self,
-                   {kind == BERTH_COL_POD_FREE ? BoundColumn::Kind::pod_free : BoundColumn::Kind::pod_capacity, 0});
+                   {kind == BERTH_COL_POD_FREE ? BoundColumn::Kind::pod_free : BoundColumn::Kind::pod_allocatable, 0});
       case BERTH_COL_FREE:
       case BERTH_COL_ALLOCATABLE:
       case BERTH_COL_REQUESTED:
@@ -111,11 +110,10 @@ struct BinderCalls {
     return static_cast<std::uint32_t>(list.size() - 1);
   }
 
-  static std::uint64_t pod_groups(void* ctx, std::uint64_t groups) {
+  static std::uint64_t pod_fields(void* ctx, std::uint64_t groups) {
     instance(ctx).fields_.groups |= groups & k_pod_groups;
     return groups & k_pod_groups;
   }
-  static void pod_fields(void* ctx, std::uint32_t groups) { pod_groups(ctx, groups); }
 
   static void pod_label(void* ctx, berth_str key) {
     PluginInstance& self = instance(ctx);
@@ -179,9 +177,7 @@ void PluginInstance::resolve_points() {
   group = ops_of<berth_group_ops_v1>(d, k_groups_id);
   domains = ops_of<berth_domain_ops_v0>(d, k_domains_id);
   points_ = points_of(d);
-  const auto own = [&](const auto* ops) {
-    return ops != nullptr && BERTH_HAS(ops, deps) && ops->deps != 0 ? ops->deps : d.deps;
-  };
+  const auto own = [&](const auto* ops) { return ops != nullptr && ops->deps != 0 ? ops->deps : d.deps; };
   filter_deps_ = own(filter);
   score_deps_ = own(score);
   settle_reuse();
@@ -281,14 +277,9 @@ Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource sour
                        return id == nullptr ? nullptr : static_cast<PluginInstance*>(ctx)->host().find_service(id);
                      },
                      host.score_max};
-  const berth_binder_v1 binder{sizeof(berth_binder_v1),
-                               0,
-                               made.get(),
-                               &BinderCalls::column,
-                               &BinderCalls::request,
-                               &BinderCalls::pod_fields,
-                               &BinderCalls::pod_label,
-                               &BinderCalls::pod_groups};
+  const berth_binder_v1 binder{
+      sizeof(berth_binder_v1), 0, made.get(), &BinderCalls::column, &BinderCalls::request, &BinderCalls::pod_fields,
+      &BinderCalls::pod_label};
   Note note;
   const ProcessTimeLimit time_limit(host.create_limit, create_report(*made, host.create_limit));
   const observe::RunningPlugin running(made->crumb_);
@@ -301,7 +292,7 @@ Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource sour
     if (text.empty()) text = fmt::format("create returned {}", static_cast<std::uint32_t>(code));
     return Error{std::move(text)};
   }
-  if (made->filter != nullptr && BERTH_HAS(made->filter, budget_ns) && made->filter->budget_ns != nullptr) {
+  if (made->filter != nullptr && made->filter->budget_ns != nullptr) {
     const observe::RunningPlugin asked(made->crumb_);
     constexpr std::uint64_t k_longest_ns = std::uint64_t{1} << 60;  // 36 years
     made->filter_budget_ns_ = static_cast<std::int64_t>(std::min(made->filter->budget_ns(made->self_), k_longest_ns));
@@ -323,8 +314,7 @@ std::uint32_t PluginInstance::resource_of(const berth_interest_v1& interest) con
 }
 
 bool declares(const berth_plugin_v1& d, std::string_view service_id) noexcept {
-  return std::any_of(d.services, d.services + d.service_count,
-                     [&](const char* id) { return permanent_id(id) == service_id; });
+  return std::any_of(d.services, d.services + d.service_count, [&](const char* id) { return id == service_id; });
 }
 
 PluginInstance::~PluginInstance() {

@@ -71,7 +71,6 @@ struct PluginSource {
   std::string build_id;                   // may be empty
   std::vector<std::string> rbac;          // "create core/pods/binding"
   std::vector<std::string> watches = {};  // "core/v1/services"
-  std::uint16_t abi_minor_built = BERTH_ABI_MINOR;
 };
 
 /// Whether a descriptor names that service.
@@ -79,7 +78,7 @@ bool declares(const berth_plugin_v1& descriptor, std::string_view service_id) no
 
 /// One column an instance asked for: a column of the snapshot, or one bound to the pod of the call.
 struct BoundColumn {
-  enum class Kind : std::uint8_t { plain, pod_free, pod_capacity };
+  enum class Kind : std::uint8_t { plain, pod_free, pod_allocatable };
   Kind kind = Kind::plain;
   cache::ColumnId id = 0;
 };
@@ -161,8 +160,6 @@ class PluginInstance {
   const std::shared_ptr<InstanceTasks>& tasks() const noexcept { return tasks_; }
   /// What it has interned since it was made.
   InstanceIds& ids() noexcept { return ids_; }
-  /// Plugins from before 0.6 pin what they keep.
-  bool keeps_ids() const noexcept { return source_.abi_minor_built >= 6; }
   /// True when its descriptor names that service.
   bool declares(std::string_view service_id) const noexcept { return framework::declares(descriptor(), service_id); }
   /// A watch that create() declared. [load]

@@ -55,9 +55,11 @@ berth_code search(void* ctx, const berth_cycle_v1* cycle, const berth_preemption
   framework::PluginInstance& plugin = self(ctx);
   Preemption& preemption = preemption_of(ctx);
   result->node = BERTH_NO_SLOT;
+  if (!framework::has_first_fields(request))
+    return answer(note, "the request of a search is too short", BERTH_BAD_ARGS);
   const berth_preemption_policy_v1* const policy = request->policy;
-  if (policy == nullptr || policy->importance == nullptr || policy->rank == nullptr || policy->rank_words == 0 ||
-      policy->rank_words > BERTH_RANK_WORDS_MAX)
+  if (!framework::has_first_fields(policy) || policy->importance == nullptr || policy->rank == nullptr ||
+      policy->rank_words == 0 || policy->rank_words > BERTH_RANK_WORDS_MAX)
     return answer(note, "a search needs a policy with importance, rank and 1 to 8 rank words", BERTH_BAD_ARGS);
   if (request->reserved != 0) return answer(note, "the reserved word of a search is not 0", BERTH_BAD_ARGS);
   if (!preemption.is_used() || !plugin.declares(k_service))

@@ -211,7 +211,7 @@ void VictimSearchRun::collect_victims(std::span<const cache::Slot> slots) {
 /// Asks the policy about a pod that its priority would let go, and keeps the answer for the search.
 bool VictimSearchRun::lets_go(std::uint32_t p, cache::Slot slot) {
   if (facts_[p].priority >= request_.below_priority) return false;
-  if (!BERTH_HAS(&request_, may_go) || request_.may_go == nullptr) return true;
+  if (request_.may_go == nullptr) return true;
   const model::PodPtr pod = host_.pod_of(pods_[p].handle);
   if (!pod) return false;
   view_arena_.reset();

@@ -11,7 +11,6 @@
 #include "base/result.hpp"
 #include "berth/abi/host.h"
 #include "berth/abi/version.h"
-#include "loader/ops_completeness.hpp"
 #include "loader/tables/dynamic_tables.hpp"
 
 namespace berth::loader {
@@ -19,8 +18,6 @@ namespace {
 
 constexpr std::size_t k_symbols_shown_max = 8;
 constexpr std::string_view k_draft_prefix = "berth.draft.";
-/// A point that is not what it was as a draft.
-constexpr std::string_view k_changed_point = "berth.draft.groups/0", k_changed_point_now = "berth.groups/1";
 
 bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
@@ -270,8 +267,8 @@ void judge_names(PluginFile& file) {
           fmt::format("the note's plugin name \"{}\" has characters other than letters, digits, "
                       "'.', '_', '-' and one '/'",
                       note.plugin));
-    } else if (note.minor_built >= k_strict_since_minor) {
-      if (const Status named = may_be_used(note.plugin); !named.ok()) finding.evidence.push_back(named.error().message);
+    } else if (const Status named = may_be_used(note.plugin); !named.ok()) {
+      finding.evidence.push_back(named.error().message);
     }
     if (note.version.empty() || escaped(note.version) != note.version) {
       finding.evidence.push_back(fmt::format("the note's version \"{}\" is empty or cannot be shown", note.version));
@@ -282,9 +279,6 @@ void judge_names(PluginFile& file) {
   file.findings.push_back(std::move(finding));
 }
 
-// ABI 0 may break with any minor. Everything since this one has only been added to: see sdk/abi/CHANGELOG.md.
-constexpr std::uint16_t k_oldest_preview_minor = 1;
-
 void judge_versions(const FileRules& rules, PluginFile& file) {
   for (const PluginNote& note : file.notes) {
     const auto refuse = [&](std::string_view code, std::string evidence, std::string advice) {
@@ -293,6 +287,14 @@ void judge_versions(const FileRules& rules, PluginFile& file) {
       finding.advice = std::move(advice);
       file.findings.push_back(std::move(finding));
     };
+    if (note.abi_major == 0) {
+      refuse("P015",
+             fmt::format("built for ABI 0.{}, a preview; {} implements {}.{} and loads plugins from {}.0 on",
+                         note.minor_built, rules.product, BERTH_ABI_MAJOR, rules.abi_minor, BERTH_ABI_MAJOR),
+             fmt::format("rebuild the plugin against SDK {}.0 or later: what changed stands in the SDK's CHANGELOG.md",
+                         BERTH_ABI_MAJOR));
+      continue;
+    }
     if (note.abi_major != BERTH_ABI_MAJOR) {
       refuse("P012",
              fmt::format("built for ABI {}.{}, {} implements {}.{}", note.abi_major, note.minor_built, rules.product,
@@ -300,12 +302,7 @@ void judge_versions(const FileRules& rules, PluginFile& file) {
              "build the plugin with this berth's SDK, or use a berth of that major");
       continue;  // the rest of the note means what that major says
     }
-    if (BERTH_ABI_MAJOR == 0 && note.minor_built < k_oldest_preview_minor) {
-      refuse("P015",
-             fmt::format("built for ABI 0.{}, {} implements 0.{} and loads plugins from 0.{} on", note.minor_built,
-                         rules.product, rules.abi_minor, k_oldest_preview_minor),
-             "build the plugin with this berth's SDK");
-    } else if (note.minor_required > note.minor_built) {
+    if (note.minor_required > note.minor_built) {
       refuse("P017",
              fmt::format("the note of {} says that it was built for ABI {}.{} and requires {}.{}", note.plugin,
                          note.abi_major, note.minor_built, note.abi_major, note.minor_required),
@@ -328,29 +325,17 @@ bool is_in(const std::vector<std::string>& list, const std::string& one) {
   return std::find(list.begin(), list.end(), one) != list.end();
 }
 
-/// Without it the plugin would load, and do nothing.
-void judge_changed_point(const FileRules& rules, const PluginNote& note, PluginFile& file) {
-  Finding finding = file.finding("P013");
-  finding.evidence.push_back(fmt::format("{} offers the point {}, which changed when it became permanent; {} has {}",
-                                         note.plugin, k_changed_point, rules.product, k_changed_point_now));
-  finding.advice = "build the plugin with this berth's SDK";
-  file.findings.push_back(std::move(finding));
-}
-
 void judge_services(const FileRules& rules, PluginFile& file) {
   std::vector<std::string> missing;
   std::vector<std::string> drafts;
   std::uint16_t minor_built = 0;  // of a plugin that requires a draft
   for (const PluginNote& note : file.notes) {
     if (note.abi_major != BERTH_ABI_MAJOR) continue;
-    for (const std::string& point : note.points)
-      if (point == k_changed_point) judge_changed_point(rules, note, file);
     // What was built with this very minor has the drafts as they are here.
     if (!rules.allow_draft_interfaces && note.minor_built != rules.abi_minor)
       for (const auto* const ids : {&note.points, &note.services})
         for (const std::string& id : *ids)
-          if (starts_with(id, k_draft_prefix) && !is_in(rules.former_drafts, id) && id != k_changed_point &&
-              !is_in(drafts, id)) {
+          if (starts_with(id, k_draft_prefix) && !is_in(drafts, id)) {
             drafts.push_back(id);
             minor_built = note.minor_built;
           }

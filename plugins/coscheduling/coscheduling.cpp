@@ -65,7 +65,7 @@ class Coscheduling {
         log_(setup.find_service<berth::Log>()),
         names_(setup.name()),
         pods_(setup.pods()),
-        allowed_pods_(setup.capacity("pods")),
+        allowed_pods_(setup.allocatable("pods")),
         watch_(objects_.watch(k_pod_groups, k_fields)),
         label_(intern_(k_label)) {
     setup.pod_label(k_label);

@@ -311,11 +311,12 @@ TEST(Backoff, AsksForAnotherWakeWhenTheHostDidNotTakeTheFirst) {
   Gangs gangs(k_backoff_args, [](FakeHost& host) {
     FakeCluster::install(host);
     static berth_executor_v1 executor;
-    static decltype(executor.after) takes;
+    static decltype(executor.start) takes;
     executor = *static_cast<const berth_executor_v1*>(host.extra_services["berth.executor/1"]);
-    takes = executor.after;
-    executor.after = [](void* ctx, std::uint32_t delay_ms, void (*task)(void*), void* arg) -> berth_code {
-      return refuses ? static_cast<berth_code>(BERTH_ERROR) : takes(ctx, delay_ms, task, arg);
+    takes = executor.start;
+    executor.start = [](void* ctx, std::uint32_t delay_ms, std::uint32_t period_ms, void (*task)(void*), void* arg,
+                        std::uint64_t* handle) -> berth_code {
+      return refuses ? static_cast<berth_code>(BERTH_ERROR) : takes(ctx, delay_ms, period_ms, task, arg, handle);
     };
     host.extra_services["berth.executor/1"] = &executor;
   });

@@ -38,7 +38,7 @@ std::unique_ptr<ExtendedState> ExtendedPods::state_of(const berth::Cycle& cycle)
     AskedResource& asked = made->resources.emplace_back();
     asked.name = name;
     asked.device_class = cluster_.extended_class(name);
-    asked.capacity = columns_.resource(cycle, BERTH_COL_CAPACITY, each.name);
+    asked.capacity = columns_.resource(cycle, BERTH_COL_ALLOCATABLE, each.name);
     asked.listed = columns_.resource(cycle, BERTH_COL_LISTED, each.name);
     has_class = has_class || asked.device_class != nullptr;
   }

@@ -81,9 +81,9 @@ class GpuShare {
       throw berth::BadArgs("cardAnnotation: " + annotation_text_ + " is no key of an annotation");
     annotation_ = intern_(annotation_text_);
     wanted_ = setup.request(memory);
-    memory_ = setup.capacity(memory);
+    memory_ = setup.allocatable(memory);
     requested_ = setup.requested(memory);
-    cards_ = setup.capacity(cards);
+    cards_ = setup.allocatable(cards);
     pods_ = setup.pods();
     names_ = setup.name();
     setup.pod_fields(BERTH_POD_REQUESTS | BERTH_POD_ANNOTATIONS | BERTH_POD_IDENTITY | BERTH_POD_NAMESPACE);

@@ -100,9 +100,9 @@ class NodeResourcesFit {
         classes_(setup.find_service<Objects>() ? std::make_unique<node_resources::DeviceClasses>(setup) : nullptr),
         devices_(node_resources::DeviceCounts::make(setup, args.resources)),
         scored_(setup, args.resources),
-        filter_(setup.pods(), setup.capacity("pods"), setup.pod_free(), setup.pod_capacity(), setup.service<Reasons>(),
-                intern_),
-        hints_(setup.capacity("pods"), setup.pod_capacity()) {
+        filter_(setup.pods(), setup.allocatable("pods"), setup.pod_free(), setup.pod_allocatable(),
+                setup.service<Reasons>(), intern_),
+        hints_(setup.allocatable("pods"), setup.pod_allocatable()) {
     if (devices_ != nullptr) {
       names_ = setup.name();
       label_sets_ = setup.label_set();

@@ -83,7 +83,7 @@ function(berth_add_plugin name)
     set_target_properties(plugin_${name}_static PROPERTIES LINKER_LANGUAGE CXX)
     # Programs have several of them, so each needs a name of its own for its entry.
     add_custom_command(TARGET plugin_${name}_static POST_BUILD VERBATIM
-      COMMAND "${CMAKE_OBJCOPY}" --redefine-sym berth_library_entry_v0=berth_static_entry_${name}
+      COMMAND "${CMAKE_OBJCOPY}" --redefine-sym berth_library_entry_v1=berth_static_entry_${name}
         "$<TARGET_FILE:plugin_${name}_static>")
     set_property(GLOBAL APPEND PROPERTY BERTH_STATIC_PLUGINS ${name})
   endif()

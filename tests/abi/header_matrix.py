@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles the SDK's C headers in every language standard that is promised, with both compilers and without padding.
 
-    header_matrix.py --headers sdk/include --manifest sdk/abi/manifests/0.1.txt
+    header_matrix.py --headers sdk/include --manifest sdk/abi/manifests/1.0.txt
 
 Each header alone (it includes what it needs), and all of them together with one assertion per struct on size and
 alignment, taken from the manifest, so that every compiler and standard agrees on the layout. With --cpp DIR the headers

@@ -237,7 +237,12 @@ def check(version, current, history):
 
 
 def write(version, current, history):
-    """Writes the manifest of the headers' version and notes it in HISTORY; earlier versions stay untouched."""
+    """Writes the manifest of the headers' version and notes it in HISTORY; earlier versions stay untouched. What a
+    frozen major has published is not written again."""
+    published = dict(history_entries(history)).get(version)
+    if not version.startswith("0.") and published not in (None, digest(current)):
+        raise SystemExit(f"layout_manifest: ABI {version} is published, and the headers have another layout: raise "
+                         "BERTH_ABI_MINOR, and append only")
     entries = [e for e in history_entries(history) if e[0] != version] + [(version, digest(current))]
     (history / "manifests").mkdir(parents=True, exist_ok=True)
     (history / "manifests" / f"{version}.txt").write_text(current)

@@ -28,7 +28,7 @@ typedef struct berth_ops_v1 {{
   uint64_t (*second)(void* self);
 }} berth_ops_v1;
 typedef struct berth_draft_v0 {{ uint32_t struct_size; uint32_t flags; }} berth_draft_v0;
-const void* berth_library_entry_v0(void);
+const void* berth_library_entry_v1(void);
 """
 SECOND = "  uint64_t (*second)(void* self);\n"
 
@@ -53,7 +53,7 @@ CASES = [
     ("enumerator renumbered", (1, 1), [("BERTH_ERROR = 1", "BERTH_ERROR = 2")], "", False),
     ("enumerator removed", (1, 1), [(", BERTH_ERROR = 1", "")], "", False),
     ("constant changed", (1, 1), [("BERTH_LIMIT 7", "BERTH_LIMIT 8")], "", False),
-    ("entry changed", (1, 1), [("entry_v0(void)", "entry_v0(int32_t)")], "", False),
+    ("entry changed", (1, 1), [("entry_v1(void)", "entry_v1(int32_t)")], "", False),
     ("struct removed", (1, 1), [("typedef struct berth_ops_v1 {", "typedef struct berth_other_v1 {"),
                                 ("} berth_ops_v1;", "} berth_other_v1;")], "", False),
     ("draft dropped", (1, 1), [("typedef struct berth_draft_v0 { uint32_t struct_size; uint32_t flags; } berth_draft_v0;",
@@ -104,6 +104,16 @@ def run_case(folder, version, edits, line):
     return passes(headers, history)
 
 
+def rewriting_is_refused(folder):
+    headers, history = published(folder, (1, 0))
+    (headers / "berth" / "plugin.h").write_text(header((1, 0), [(SECOND, SECOND + "  uint64_t third;\n")]))
+    try:
+        gate.write(*gate.manifest_text(headers, COMPILER), history)
+    except SystemExit:
+        return True
+    return False
+
+
 def missing_history(folder, damage):
     headers, history = published(folder, (1, 0))
     (history / "CHANGELOG.md").write_text("## 1.0\n")
@@ -127,6 +137,8 @@ def main():
     for name, version, edits, line, want in CASES:
         with tempfile.TemporaryDirectory() as folder:
             results[name] = run_case(pathlib.Path(folder), version, edits, line) == want
+    with tempfile.TemporaryDirectory() as folder:
+        results["a published version is not written again"] = rewriting_is_refused(pathlib.Path(folder))
     for name, damage in DAMAGE.items():
         with tempfile.TemporaryDirectory() as folder:
             results[name] = not missing_history(pathlib.Path(folder), damage)

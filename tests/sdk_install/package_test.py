@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
-EXPORTS = ["berth_library_entry_v0"]
+EXPORTS = ["berth_library_entry_v1"]
 
 
 def run(*command, **more):
@@ -87,13 +87,13 @@ def check_another_major_is_refused(package):
     folder = package.out / "other_major"
     folder.mkdir()
     (folder / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.20)\nproject(x LANGUAGES C)\n"
-                                           "find_package(BerthPlugin 1.0 REQUIRED)\n")
+                                           "find_package(BerthPlugin 0.6 REQUIRED)\n")
     try:
         package.configure(folder, "other_major_build")
     except RuntimeError as problem:
         assert "BerthPlugin" in str(problem) and "1.0" in str(problem), problem
     else:
-        raise AssertionError("find_package(BerthPlugin 1.0) was satisfied by a preview")
+        raise AssertionError("find_package(BerthPlugin 0.6) was satisfied by another major")
 
 
 def check_hygiene(file):

@@ -31,7 +31,7 @@ TEST(PluginInspect, SaysWhatAFileOffersAndHowToPinIt) {
   for (const char* const line :
        {"/plugins/animal.so\n", "plugin:     zoo.example.com/Animal 1.2.0\n", "  points:   berth.filter/1\n",
         "  services: berth.log/1, berth.weather/1, berth.draft.tides/3\n", "machine:    ", "build id:   ",
-        "sha256:     ", "pin:        {file: animal.so, sha256: ", "exports:    1: berth_library_entry_v0\n",
+        "sha256:     ", "pin:        {file: animal.so, sha256: ", "exports:    1: berth_library_entry_v1\n",
         "verdict:    may be loaded\n"}) {
     EXPECT_NE(answer.out.find(line), std::string::npos) << line << " is missing in\n" << answer.out;
   }

@@ -113,7 +113,7 @@ std::string normalised(std::string output, const PluginFolder& folder) {
   replace_after(output, " at 0x", k_hex, "<digits>");
   replace_after(output, "\"scheduler\":\"berth ", "0123456789.", "<version>");
   replace_after(output, "SDK ", "0123456789.", "<version>");
-  replace_after(output, "berth under test implements 0.", k_decimal, "<minor>");
+  replace_after(output, "berth under test implements 1.", k_decimal, "<minor>");
   replace_after(output, "ends at byte ", k_decimal, "<n>");
   replace_after(output, "the file has ", k_decimal, "<n>");
   return output;

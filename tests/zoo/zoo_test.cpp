@@ -145,7 +145,7 @@ std::vector<Case> choices_of_files() {
 std::vector<Case> animals() {
   std::vector<Case> cases;
   for (const char* const name : {"other_major",
-                                 "older_minor",
+                                 "preview",
                                  "newer_minor",
                                  "other_data_model",
                                  "no_entry",

@@ -11,9 +11,8 @@ namespace berth::app {
 
 loader::HostOffer host_offer() {
   loader::HostOffer offer{std::string(product()), {}};
-  for (const auto* ids : {&framework::own_service_ids(), &preemption::service_ids(), &framework::former_draft_ids()})
+  for (const auto* ids : {&framework::own_service_ids(), &preemption::service_ids()})
     offer.services.insert(offer.services.end(), ids->begin(), ids->end());
-  offer.former_drafts.assign(framework::former_draft_ids().begin(), framework::former_draft_ids().end());
   offer.services.emplace_back(framework::k_gates_id);
   return offer;
 }
@@ -30,7 +29,6 @@ std::vector<framework::PluginSource> PluginLibrary::sources() const {
   std::vector<framework::PluginSource> sources;
   for (const auto& [library, plugin] : plugins.all()) {
     framework::PluginSource source{plugin, library->path, library->build_id, {}};
-    source.abi_minor_built = library->entry->abi_minor_built;
     for (const loader::PluginNote& note : library->notes)
       if (note.plugin == plugin->name) {
         source.rbac = note.rbac;

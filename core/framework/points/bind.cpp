@@ -84,9 +84,10 @@ PreBindCheck run_pre_bind_check(CycleContext& context, const PluginInstance& plu
   PreBindCheck check;
   if (const std::uint32_t unknown = flags & ~std::uint32_t{BERTH_PRE_BIND_PARALLEL};
       unknown != 0 && code == Code::success) {
-    check.verdict = {Code::error,
-                     plugin.index(),
-                     {fmt::format("plugin {} answered pre_bind_check with unknown flags {:#x}", plugin.name(), unknown)}};
+    check.verdict = {
+        Code::error,
+        plugin.index(),
+        {fmt::format("plugin {} answered pre_bind_check with unknown flags {:#x}", plugin.name(), unknown)}};
     return check;
   }
   check.parallel = (flags & BERTH_PRE_BIND_PARALLEL) != 0;

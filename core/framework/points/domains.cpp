@@ -12,11 +12,10 @@ namespace {
 
 berth_code add_column(void* ctx, const berth_domain_column_v0* column) {
   auto& out = *static_cast<DomainColumns*>(ctx);
-  if (column == nullptr || !BERTH_HAS(column, changed_count) || (column->flags & ~BERTH_DOMAIN_TELL_APART) != 0 ||
-      column->reserved != 0 || column->reserved_2 != 0 || column->domain_of == nullptr ||
-      column->values == nullptr || column->domain_count == 0 || column->version == 0 ||
-      (column->changed_count != 0 && column->changed == nullptr) || column->changed_count > column->changed_end ||
-      out.columns.size() == BERTH_DOMAIN_COLUMNS_MAX)
+  if (column == nullptr || column->struct_size < sizeof(*column) || (column->flags & ~BERTH_DOMAIN_TELL_APART) != 0 ||
+      column->reserved != 0 || column->reserved_2 != 0 || column->domain_of == nullptr || column->values == nullptr ||
+      column->domain_count == 0 || column->version == 0 || (column->changed_count != 0 && column->changed == nullptr) ||
+      column->changed_count > column->changed_end || out.columns.size() == BERTH_DOMAIN_COLUMNS_MAX)
     return BERTH_BAD_ARGS;
   out.columns.push_back(*column);
   return BERTH_OK;
@@ -39,12 +38,10 @@ Code named(const PluginInstance& plugin, observe::Point point, DomainColumns& ou
 }
 
 bool filters_by_domain(const PluginInstance& plugin) noexcept {
-  return plugin.domains != nullptr && BERTH_HAS(plugin.domains, filter_groups) &&
-         plugin.domains->filter_columns != nullptr;
+  return plugin.domains != nullptr && plugin.domains->filter_columns != nullptr;
 }
 bool scores_by_domain(const PluginInstance& plugin) noexcept {
-  return plugin.domains != nullptr && BERTH_HAS(plugin.domains, score_groups) &&
-         plugin.domains->score_columns != nullptr && plugin.score != nullptr;
+  return plugin.domains != nullptr && plugin.domains->score_columns != nullptr && plugin.score != nullptr;
 }
 
 bool scores_by_row(const PluginInstance& plugin) noexcept {

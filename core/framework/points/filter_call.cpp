@@ -71,13 +71,18 @@ Code FilterCall::call_guarded(berth_cycle_v1* cycle, Note& note) {
 }
 
 Code FilterCall::ask(berth_cycle_v1* cycle, Note& note) {
-  return call_plugin(plugin_, observe::Point::filter, note,
-                     [&] { return plugin_.filter->filter(plugin_.self(), cycle, block_, &out_, note.abi()); });
+  const Code code = call_plugin(plugin_, observe::Point::filter, note, [&] {
+    return plugin_.filter->filter(plugin_.self(), cycle, block_, &out_, note.abi());
+  });
+  if (out_.flags == 0 || code != Code::success) return code;
+  note.write(fmt::format("it set the reserved flags of its answer to {:#x}", out_.flags));
+  return Code::error;
 }
 
 Code FilterCall::rejection(std::uint32_t row) const noexcept {
-  const bool is_pending = (out_.flags & BERTH_FILTER_PENDING) != 0 || bitmap::test(pending_.data(), row);
-  return is_pending ? Code::pending : bitmap::test(out_.unresolvable, row) ? Code::unresolvable : Code::unschedulable;
+  return bitmap::test(pending_.data(), row)     ? Code::pending
+         : bitmap::test(out_.unresolvable, row) ? Code::unresolvable
+                                                : Code::unschedulable;
 }
 
 std::string FilterCall::failure_text(const PluginInstance& plugin, std::string_view what) {

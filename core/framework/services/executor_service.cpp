@@ -47,13 +47,6 @@ berth_code submit(void* ctx, Task task, void* arg) {
   return BERTH_OK;
 }
 
-berth_code every(void* ctx, std::uint32_t period_ms, Task task, void* arg) {
-  if (!is_allowed(self(ctx), "every() of berth.executor/1", tags::load)) return BERTH_DENIED;
-  if (period_ms == 0 || task == nullptr) return BERTH_BAD_ARGS;
-  repeat(self(ctx), self(ctx).tasks()->add(true), period_ms, task, arg);
-  return BERTH_OK;
-}
-
 void parallel_for(void* ctx, std::uint32_t count, void (*body)(void*, std::uint32_t), void* arg) {
   const PluginInstance& plugin = self(ctx);
   if (!is_allowed(plugin, "parallel_for() of berth.executor/1", tags::cycle | tags::binder)) return;
@@ -78,6 +71,10 @@ berth_code start(void* ctx, std::uint32_t delay_ms, std::uint32_t period_ms, Tas
     plugin.host().ports.tasks.after(delay_ms, posted(plugin, handle, task, arg));
     return BERTH_OK;
   }
+  if (delay_ms == period_ms) {  // one timer does for both
+    repeat(plugin, handle, period_ms, task, arg);
+    return BERTH_OK;
+  }
   plugin.host().ports.tasks.after(delay_ms, [tasks = plugin.tasks(), &plugin, handle, period_ms, task, arg] {
     // The next turns are asked for while the instance waits for this one.
     tasks->run(handle, [&] {
@@ -88,17 +85,11 @@ berth_code start(void* ctx, std::uint32_t delay_ms, std::uint32_t period_ms, Tas
   return BERTH_OK;
 }
 
-berth_code after(void* ctx, std::uint32_t delay_ms, Task task, void* arg) {
-  std::uint64_t handle = 0;
-  return start(ctx, delay_ms, 0, task, arg, &handle);
-}
-
 berth_code cancel(void* ctx, std::uint64_t handle) {
   return self(ctx).tasks()->cancel(handle) ? BERTH_OK : BERTH_NOT_FOUND;
 }
 
-constexpr berth_executor_v1 k_executor{
-    sizeof(berth_executor_v1), 0, &submit, &every, &parallel_for, &after, &start, &cancel};
+constexpr berth_executor_v1 k_executor{sizeof(berth_executor_v1), 0, &submit, &parallel_for, &start, &cancel};
 
 }  // namespace
 

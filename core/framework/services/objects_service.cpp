@@ -57,7 +57,7 @@ bool is_permitted(const PluginInstance& plugin, std::string_view rule) {
 berth_code send(void* ctx, Verb verb, const berth_object_ref_v1* object, berth_str body, berth_str uid,
                 berth_object_done_v1 done, void* arg) {
   if (!is_allowed(self(ctx), "berth.object_writes/1", tags::cycle | tags::binder)) return BERTH_DENIED;
-  if (object == nullptr || done == nullptr || object->reserved != 0) return BERTH_BAD_ARGS;
+  if (!has_first_fields(object) || done == nullptr || object->reserved != 0) return BERTH_BAD_ARGS;
   const cluster::ObjectWrite request{
       verb,
       {std::string(from_abi(object->resource)), std::string(from_abi(object->ns)), std::string(from_abi(object->name))},

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <string_view>
 #include <vector>
 #include "base/result.hpp"
-#include "berth/abi/status.h"
+#include "berth/plugin.h"
 
 namespace berth::framework {
 
@@ -30,16 +31,32 @@ inline constexpr const char* k_domains_id = "berth.draft.domains/0";
 inline constexpr const char* k_groups_id = "berth.groups/1";
 const void* groups_service() noexcept;
 
-/// Ids that services had as drafts, under which plugins that were built then ask for them. Their tables are the permanent ones,
-/// which have only grown since; tests/abi holds them to it.
-const std::vector<std::string_view>& former_draft_ids();
-/// "berth.nodes/1" for "berth.draft.nodes/0"; any other id as it is.
-std::string_view permanent_id(std::string_view id) noexcept;
-
 /// Ids of the framework's own services.
 const std::vector<std::string_view>& own_service_ids();
 /// Table of one of them; null: it has none of that id.
 const void* own_service(std::string_view id) noexcept;
+
+/// struct_size that structs of plugins had in the version that brought them, the least that a plugin may say. What a later
+/// minor appends is read where BERTH_HAS proves it.
+template <typename T>
+inline constexpr std::uint32_t k_first_bytes = 0;
+template <>
+inline constexpr std::uint32_t k_first_bytes<berth_event_spec_v1> = 120;
+template <>
+inline constexpr std::uint32_t k_first_bytes<berth_metric_spec_v1> = 72;
+template <>
+inline constexpr std::uint32_t k_first_bytes<berth_object_ref_v1> = 72;
+template <>
+inline constexpr std::uint32_t k_first_bytes<berth_preemption_policy_v1> = 32;
+template <>
+inline constexpr std::uint32_t k_first_bytes<berth_preemption_request_v1> = 112;
+
+/// Whether a struct that a plugin hands over has what its first version had.
+template <typename T>
+bool has_first_fields(const T* given) noexcept {
+  static_assert(k_first_bytes<T> != 0 && k_first_bytes<T> <= sizeof(T));
+  return given != nullptr && given->struct_size >= k_first_bytes<T>;
+}
 
 /// What a plugin is told of a write that failed.
 inline berth_code write_code(const Error& error) noexcept {

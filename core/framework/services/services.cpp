@@ -76,7 +76,7 @@ berth_id intern_in(PluginInstance& plugin, std::string_view text, bool for_cycle
     SymbolTable& symbols = plugin.host().symbols;
     if (plugin.loading()) return symbols.intern(text);
     const Symbol symbol = symbols.intern_recent(text);
-    if (for_cycle || !plugin.keeps_ids() || plugin.ids().keep(symbol)) return symbol;
+    if (for_cycle || plugin.ids().keep(symbol)) return symbol;
     if (plugin.ids().is_first_refusal())  // each that follows fares alike
       write_log(plugin, BERTH_LOG_ERROR,
                 fmt::format("a text got no id: the instance has interned {} texts; those without end are for "
@@ -100,10 +100,9 @@ constexpr berth_intern_v1 k_intern{
     sizeof(berth_intern_v1),
     0,
     &intern_text,
-    [](void* ctx, berth_id id) { return to_abi(host(ctx).symbols.text(id)); },
+    [](void* ctx, berth_id id, berth_str* out) { *out = to_abi(host(ctx).symbols.text(id)); },
     [](void* ctx, berth_id id) { host(ctx).symbols.pin(id); },
     [](void* ctx, berth_id id) { host(ctx).symbols.unpin(id); },
-    [](void* ctx, berth_id id, berth_str* out) { *out = to_abi(host(ctx).symbols.text(id)); },
     &intern_for_cycle};
 
 berth_reason make_reason(void* ctx, const berth_str* texts, std::uint32_t count) {
@@ -399,7 +398,7 @@ berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
   if (point == observe::Point::filter || point == observe::Point::score) return BERTH_DENIED;
   if (!is_allowed(self(ctx), "record() of berth.events/1", tags::cycle | tags::binder | tags::watch))
     return BERTH_DENIED;
-  if (e->type > BERTH_EVENT_WARNING) return BERTH_BAD_ARGS;
+  if (!has_first_fields(e) || e->type > BERTH_EVENT_WARNING) return BERTH_BAD_ARGS;
   PluginEvent event{e->type == BERTH_EVENT_WARNING,
                     clean_text(from_abi(e->regarding_kind)),
                     clean_text(from_abi(e->regarding_ns)),
@@ -426,6 +425,7 @@ std::string metric_name(const PluginInstance& plugin, std::string_view name) {
 
 berth_code define_metric(void* ctx, const berth_metric_spec_v1* spec, std::uint32_t* family, berth_note_v1* note) {
   if (!self(ctx).loading()) return say(note, "metrics are defined in create()", BERTH_DENIED);
+  if (!has_first_fields(spec)) return say(note, "the spec of a metric is too short", BERTH_BAD_ARGS);
   if (spec->kind < BERTH_METRIC_COUNTER || spec->kind > BERTH_METRIC_HISTOGRAM)
     return say(note, "unknown metric kind", BERTH_BAD_ARGS);
   if (spec->reserved != 0) return say(note, "the reserved word of a metric is not 0", BERTH_BAD_ARGS);
@@ -494,41 +494,6 @@ const std::vector<std::string_view>& own_service_ids() {
     return list;
   }();
   return ids;
-}
-
-namespace {
-
-struct FormerDraft {
-  std::string_view draft, permanent;
-};
-constexpr std::array k_former_drafts = std::to_array<FormerDraft>({
-    {"berth.draft.assume/0", "berth.assume/1"},
-    {"berth.draft.dry_run/0", "berth.dry_run/1"},
-    {"berth.draft.groups/0", k_groups_id},
-    {"berth.draft.node_order/0", "berth.node_order/1"},
-    {"berth.draft.nodes/0", "berth.nodes/1"},
-    {"berth.draft.object_writes/0", "berth.object_writes/1"},
-    {"berth.draft.pod_index/0", "berth.pod_index/1"},
-    {"berth.draft.preemption/0", "berth.preemption/1"},
-    {"berth.draft.shared/0", "berth.shared/1"},
-    {"berth.draft.writes/0", "berth.writes/1"},
-});
-
-}  // namespace
-
-const std::vector<std::string_view>& former_draft_ids() {
-  static const std::vector<std::string_view> ids = [] {
-    std::vector<std::string_view> list;
-    for (const FormerDraft& former : k_former_drafts) list.push_back(former.draft);
-    return list;
-  }();
-  return ids;
-}
-
-std::string_view permanent_id(std::string_view id) noexcept {
-  for (const FormerDraft& former : k_former_drafts)
-    if (former.draft == id) return former.permanent;
-  return id;
 }
 
 const void* own_service(std::string_view id) noexcept {

@@ -129,7 +129,7 @@ const berth_node_block_v1* NodeBlocks::bind(const Block& block, const PluginInst
       case BoundColumn::Kind::pod_free:
         pointers_[i] = context != nullptr ? pod_columns_.data() : nullptr;
         break;
-      case BoundColumn::Kind::pod_capacity:
+      case BoundColumn::Kind::pod_allocatable:
         pointers_[i] = context != nullptr ? pod_columns_.data() + pod_columns_.size() / 2 : nullptr;
         break;
     }

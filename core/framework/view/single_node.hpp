@@ -64,7 +64,7 @@ class SingleNode {
       pod_columns_.insert(pod_columns_.end(), capacity.begin(), capacity.end());
       for (std::size_t i = 0; i < plugin_.columns().size(); ++i) {
         if (plugin_.columns()[i].kind == BoundColumn::Kind::pod_free) pointers_[i] = pod_columns_.data();
-        if (plugin_.columns()[i].kind == BoundColumn::Kind::pod_capacity) pointers_[i] = pod_columns_.data() + count;
+        if (plugin_.columns()[i].kind == BoundColumn::Kind::pod_allocatable) pointers_[i] = pod_columns_.data() + count;
       }
     }
     return block();

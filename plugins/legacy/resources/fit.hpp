@@ -32,7 +32,7 @@ class FitsResources {
   FitsResources(Setup& setup, const Json& args)
       : ignored_(read_names(args, "ignoredResources")),
         pods_(setup.pods()),
-        allowed_(setup.capacity("pods")),
+        allowed_(setup.allocatable("pods")),
         free_(setup.pod_free()),
         intern_(setup.service<Intern>()) {
     setup.pod_fields(BERTH_POD_REQUESTS | BERTH_POD_CONTAINERS);

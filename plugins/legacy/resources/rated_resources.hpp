@@ -30,7 +30,7 @@ class RatedResources {
     for (const WeightedResource& each : configured) {
       const Id name = setup.service<Intern>()(each.name);
       const bool compute = name == names_.cpu || name == names_.memory;
-      resources_.push_back({name, setup.capacity(each.name),
+      resources_.push_back({name, setup.allocatable(each.name),
                             compute ? setup.nonzero(each.name) : setup.requested(each.name), each.weight});
     }
     setup.pod_fields(BERTH_POD_CONTAINERS);

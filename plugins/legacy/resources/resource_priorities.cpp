@@ -160,8 +160,8 @@ class ResourceLimitsPriority {
 
   explicit ResourceLimitsPriority(Setup& setup)
       : names_{setup.service<Intern>()("cpu"), setup.service<Intern>()("memory")},
-        cpu_(setup.capacity("cpu")),
-        memory_(setup.capacity("memory")) {
+        cpu_(setup.allocatable("cpu")),
+        memory_(setup.allocatable("memory")) {
     read_max_score(setup.args());  // is 1 at most, whatever the scale
     setup.pod_fields(BERTH_POD_CONTAINERS);
   }

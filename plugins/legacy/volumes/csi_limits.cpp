@@ -62,7 +62,7 @@ class MaxCSIVolumeCountPred {
     shared_->sets.refresh(reader_.epoch(), reader_.recycled());
     State& state = out.make(state_of(std::move(wanted), shared_->nodes));
     for (Driver& driver : state.drivers)
-      driver.allocatable = columns_.resource(cycle, BERTH_COL_CAPACITY, intern_.for_cycle(limit_key(driver.name)));
+      driver.allocatable = columns_.resource(cycle, BERTH_COL_ALLOCATABLE, intern_.for_cycle(limit_key(driver.name)));
     return Verdict::ok();
   }
 

@@ -52,7 +52,7 @@ class DiskLimit {
       : type_(type),
         operators_(operators_limit(setup.args())),
         intern_(setup.service<Intern>()),
-        own_(setup.capacity(type.resource)),
+        own_(setup.allocatable(type.resource)),
         instance_types_(setup.label("beta.kubernetes.io/instance-type")) {}
 
   IntColumn own() const noexcept { return own_; }

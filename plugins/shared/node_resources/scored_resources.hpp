@@ -30,7 +30,7 @@ class ScoredResources {
       // A name of no class ("pods", "gpu") has no capacity on any node.
       if (!compute && !scalar && each.name != k_ephemeral_storage) continue;
       const bool defaults = compute && k_charge == Charge::with_defaults;
-      resources_.push_back({intern(each.name), setup.capacity(each.name),
+      resources_.push_back({intern(each.name), setup.allocatable(each.name),
                             defaults ? setup.nonzero(each.name) : setup.requested(each.name), each.weight, scalar,
                             place});
     }

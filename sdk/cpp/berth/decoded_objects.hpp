@@ -12,7 +12,7 @@
 /// Threads: one at a time; the caller's lock guards it where there are several. The host is asked by read() and refresh() only:
 /// a policy whose lock must not be held meanwhile calls read() without it and take() with it.
 /// Source: kubernetes client-go tools/cache (Indexer), as an idea.
-/// Errors:  TooOld of a host before 0.2; what Decode throws; std::bad_alloc. After any of them a refresh begins where it began before.
+/// Errors:  what Decode throws; std::bad_alloc. After any of them a refresh begins where it began before.
 /// Lifetime: objects are shared: a Pointer that was taken stays as it is, whatever comes later.
 #pragma once
 #include <berth/services.hpp>

@@ -73,11 +73,10 @@ concept Has_minor_required = requires {
 /// for in the constructor under no condition, say. It never lowers it.
 template <class P>
 constexpr Minor minor_required_of() {
-  Minor minor = 1;
+  Minor minor = 0;
   const auto needs = [&](Minor other) { minor = std::max(minor, other); };
   if constexpr (offers_groups<P>) needs(minor_of_id("berth.groups/1"));
   if constexpr (offers_domains<P>) needs(minor_of_id("berth.draft.domains/0"));
-  if constexpr (Has_key<P> && Has_less<P>) needs(3);  // `less` decided alone before
   if constexpr (Has_services<P>)
     for (const char* service : P::services) needs(minor_of_id(service));
   if constexpr (Has_interests<P>)

@@ -26,8 +26,7 @@ class FilterBlock : public Block {
       : Block(block),
         out_(out),
         wants_reasons_((cycle->flags & BERTH_CYCLE_WANT_REASONS) != 0 && out->reasons != nullptr),
-        wants_details_((cycle->flags & BERTH_CYCLE_WANT_DETAILS) != 0 && BERTH_HAS(out, add_detail) &&
-                       out->add_detail != nullptr) {}
+        wants_details_((cycle->flags & BERTH_CYCLE_WANT_DETAILS) != 0 && out->add_detail != nullptr) {}
 
   /// False in a look that needs verdicts alone: Rejection::reason is not read then.
   bool wants_reasons() const noexcept { return wants_reasons_; }
@@ -48,9 +47,8 @@ class FilterBlock : public Block {
     reject(row >> 6, Mask(std::uint64_t{1} << (row & 63)), why);
   }
   /// The row cannot be judged: an error of that node alone, cut after 1,024 bytes; of a row's errors the first
-  /// counts. A host before 0.6 takes it as one of the whole block: Failure is thrown then.
-  void fail_row(std::uint32_t row, std::string_view text) {
-    if (!BERTH_HAS(out_, fail_row) || out_->fail_row == nullptr) throw Failure(std::string(text));
+  /// counts.
+  void fail_row(std::uint32_t row, std::string_view text) noexcept {
     out_->fail_row(out_->ctx, row, borrow(text));
     const std::uint64_t bit = std::uint64_t{1} << (row & 63);
     out_->pass[row >> 6] &= ~bit;
@@ -62,15 +60,10 @@ class FilterBlock : public Block {
   void add_detail(std::uint32_t row, std::string_view text, std::uint64_t count) noexcept {
     if (wants_details_) out_->add_detail(out_->ctx, row, borrow(text), count);
   }
-  /// The rejected rows count as Pending. A host before 0.6 takes it for all rejections of the call.
+  /// The rejected rows count as Pending.
   void rejections_are_pending(std::uint32_t word, Mask rows) noexcept {
-    const std::uint64_t rejected = rows.bits() & candidates(word) & ~out_->pass[word];
-    if (rejected == 0) return;
-    if (!BERTH_HAS(out_, pending) || out_->pending == nullptr) return rejections_are_pending();
-    out_->pending[word] |= rejected;
+    out_->pending[word] |= rows.bits() & candidates(word) & ~out_->pass[word];
   }
-  /// All rejections of this call count as Pending.
-  void rejections_are_pending() noexcept { out_->flags |= BERTH_FILTER_PENDING; }
 
  private:
   berth_filter_out_v1* out_;

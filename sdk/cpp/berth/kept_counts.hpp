@@ -8,7 +8,7 @@
 ///
 /// Units:   bytes() are what the elements take, about.
 /// Threads: [cycle], all of it. What filters of an attempt read stays as it is until the next pod of the class.
-/// Source:  berth/ext/pod_index.h and draft/domains.h, of ABI 0.6. Where the host counts no changes of pods PodJournal never holds.
+/// Source:  berth/ext/pod_index.h and draft/domains.h. Where the host counts no changes of pods PodJournal never holds.
 /// Errors:  std::bad_alloc, and what a policy's function throws; after either the sums are counted again. Failure where the host
 ///          refuses a column.
 #pragma once

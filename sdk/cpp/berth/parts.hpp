@@ -17,7 +17,7 @@ inline namespace sdk {
 /// The policies of one source. Borrows static descriptors.
 struct PluginPart {
   std::span<const berth_plugin_v1* const> plugins;
-  Minor minor_required = 1;  ///< the greatest of its policies
+  Minor minor_required = 0;  ///< the greatest of its policies
 };
 
 /// What BERTH_PLUGIN_PART defines.
@@ -45,12 +45,12 @@ class JoinedLibrary {
   JoinedLibrary(const JoinedLibrary&) = delete;
   JoinedLibrary& operator=(const JoinedLibrary&) = delete;
 
-  /// For berth_library_entry_v0(). Lives as long as this object.
+  /// For berth_library_entry_v1(). Lives as long as this object.
   const berth_library_v1* raw() const noexcept { return &library_; }
 
  private:
   std::array<const berth_plugin_v1*, k_plugins_max> plugins_{};
-  berth_library_v1 library_{sizeof(berth_library_v1), BERTH_ABI_MINOR, 1, 0, 0, nullptr};
+  berth_library_v1 library_{sizeof(berth_library_v1), BERTH_ABI_MINOR, 0, 0, 0, nullptr};
 };
 
 }  // namespace sdk

@@ -44,7 +44,7 @@
                  section(BERTH_NOTE_SECTION) BERTH_DETAIL_UNGUARDED)) constexpr ::berth::detail::Notes<__VA_ARGS__> \
       berth_identity_notes{};                                                                                       \
   }                                                                                                                 \
-  extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void) {                                    \
+  extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v1(void) {                                    \
     return &::berth::detail::k_library<__VA_ARGS__>;                                                                \
   }
 
@@ -67,7 +67,7 @@
   BERTH_PLUGIN_PART_OF(name)                                                                                        \
   ::berth::PluginPart berth_part_##name() noexcept { return ::berth::plugin_part<__VA_ARGS__>(); }
 #define BERTH_PLUGIN_PARTS(...)                                                  \
-  extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void) { \
+  extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v1(void) { \
     static const ::berth::JoinedLibrary library({__VA_ARGS__});                  \
     return library.raw();                                                        \
   }

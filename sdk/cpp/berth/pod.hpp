@@ -39,24 +39,19 @@ class Pod {
   /// Init containers and containers, with BERTH_POD_IMAGES.
   std::uint32_t container_count() const noexcept { return raw_->container_count; }
   /// Wall clock, nanoseconds, 0 where there is none. With BERTH_POD_CREATED, else with BERTH_POD_STATUS.
-  std::int64_t created_ns() const noexcept { return BERTH_HAS(raw_, created_ns) ? raw_->created_ns : 0; }
+  std::int64_t created_ns() const noexcept { return raw_->created_ns; }
   /// status.startTime.
-  std::int64_t start_ns() const noexcept { return BERTH_HAS(raw_, start_ns) ? raw_->start_ns : 0; }
+  std::int64_t start_ns() const noexcept { return raw_->start_ns; }
   /// metadata.deletionTimestamp: not 0 while the pod is terminating.
-  std::int64_t deletion_ns() const noexcept { return BERTH_HAS(raw_, deletion_ns) ? raw_->deletion_ns : 0; }
+  std::int64_t deletion_ns() const noexcept { return raw_->deletion_ns; }
   /// BERTH_PHASE_*, with BERTH_POD_STATUS.
-  std::uint32_t phase() const noexcept { return BERTH_HAS(raw_, phase) ? raw_->phase : 0; }
-  /// False where spec.preemptionPolicy is Never. With BERTH_POD_SCHEDULING; true of a host before 0.6, which does not
-  /// say.
-  bool preempts() const noexcept {
-    return !BERTH_HAS(raw_, preemption_policy) || raw_->preemption_policy != BERTH_PREEMPT_NEVER;
-  }
+  std::uint32_t phase() const noexcept { return raw_->phase; }
+  /// False where spec.preemptionPolicy is Never. With BERTH_POD_SCHEDULING.
+  bool preempts() const noexcept { return raw_->preemption_policy != BERTH_PREEMPT_NEVER; }
   /// spec.schedulerName, with BERTH_POD_SCHEDULING.
-  std::string_view scheduler_name() const noexcept {
-    return BERTH_HAS(raw_, scheduler_name) ? view(raw_->scheduler_name) : std::string_view();
-  }
+  std::string_view scheduler_name() const noexcept { return view(raw_->scheduler_name); }
   /// BERTH_QOS_*, with BERTH_POD_QOS.
-  std::uint32_t qos() const noexcept { return BERTH_HAS(raw_, qos) ? raw_->qos : 0; }
+  std::uint32_t qos() const noexcept { return raw_->qos; }
   /// spec.schedulingGroup.podGroupName, with BERTH_POD_GROUP.
   std::string_view group() const noexcept { return view(raw_->group); }
   /// The object as the API server has it, with BERTH_POD_JSON; see "Whole pods" in sdk/README.md for what it costs.
@@ -87,11 +82,11 @@ class Pod {
   std::span<const berth_str> gates() const noexcept { return span_of(raw_->gates, raw_->gate_count); }
   /// With BERTH_POD_VOLUMES; with BERTH_POD_STORAGE those of the kinds CLAIM, EPHEMERAL and INLINE.
   std::span<const berth_volume_v1> volumes() const noexcept { return span_of(raw_->volumes, raw_->volume_count); }
-  /// Init containers, then containers, in spec order, each with its own amounts. With BERTH_POD_CONTAINERS (0.4).
+  /// Init containers, then containers, in spec order, each with its own amounts. With BERTH_POD_CONTAINERS.
   std::span<const berth_container_v1> containers() const noexcept {
     return span_of(raw_->containers, raw_->resource_container_count);
   }
-  /// spec.overhead, as requests; in no order. With BERTH_POD_CONTAINERS (0.4).
+  /// spec.overhead, as requests; in no order. With BERTH_POD_CONTAINERS.
   std::span<const berth_container_amount_v1> overhead() const noexcept {
     return span_of(raw_->overhead, raw_->overhead_count);
   }
@@ -101,13 +96,10 @@ class Pod {
   }
   /// Parallel to containers(), with BERTH_POD_CLAIMS; empty for a pod that asks for no resource with a domain.
   std::span<const berth_str> container_names() const noexcept {
-    return BERTH_HAS(raw_, container_name_count) ? span_of(raw_->container_names, raw_->container_name_count)
-                                                 : std::span<const berth_str>();
+    return span_of(raw_->container_names, raw_->container_name_count);
   }
   /// Entries of spec.resourceClaims, with BERTH_POD_CLAIMS.
-  std::span<const berth_pod_claim_v1> claims() const noexcept {
-    return BERTH_HAS(raw_, claims) ? span_of(raw_->claims, raw_->claim_count) : std::span<const berth_pod_claim_v1>();
-  }
+  std::span<const berth_pod_claim_v1> claims() const noexcept { return span_of(raw_->claims, raw_->claim_count); }
   /// Requires: BERTH_POD_NODE_SELECTION was requested.
   const berth_node_selection_v1& node_selection() const noexcept { return *raw_->node_selection; }
   /// Requires: BERTH_POD_AFFINITY was requested.

@@ -30,16 +30,14 @@ inline namespace sdk {
 class QueuedPod {
  public:
   explicit QueuedPod(const berth_queue_pod_v1* raw) noexcept : raw_(raw) {}
-  /// The requested groups; in pre_enqueue identity and placement as well (0.6).
+  /// The requested groups; in pre_enqueue identity and placement as well.
   Pod pod() const noexcept { return Pod(raw_->pod); }
   /// How often it was tried.
   std::uint32_t attempts() const noexcept { return raw_->attempts; }
   /// Wall clock, nanoseconds: when the pod entered the queue after its last attempt.
   std::int64_t enqueued_ns() const noexcept { return raw_->enqueued_ns; }
-  /// Likewise: when it entered the active queue for the first time. A host before 0.3 tells the last entry.
-  std::int64_t first_attempt_ns() const noexcept {
-    return BERTH_HAS(raw_, first_attempt_ns) ? raw_->first_attempt_ns : raw_->enqueued_ns;
-  }
+  /// Likewise: when it entered the active queue for the first time.
+  std::int64_t first_attempt_ns() const noexcept { return raw_->first_attempt_ns; }
 
  private:
   const berth_queue_pod_v1* raw_;
@@ -115,13 +113,12 @@ class BindCall {
   std::string_view node_name() const noexcept { return view(raw_->node_name); }
   /// The pod was preempted, or berth shuts down: give up and complete(). [any]
   bool cancelled() const noexcept { return raw_->cancelled != nullptr && raw_->cancelled(raw_->ctx) != 0; }
-  /// False when the pod was deleted, or replaced under its name. True of a host before 0.2, which does not say. [any]
-  bool pod_exists() const noexcept { return !BERTH_HAS(raw_, pod_exists) || raw_->pod_exists(raw_->ctx) != 0; }
+  /// False when the pod was deleted, or replaced under its name. [any]
+  bool pod_exists() const noexcept { return raw_->pod_exists(raw_->ctx) != 0; }
   /// use(Row) with the node as it is now: this instance's columns, with usage as of an empty node. False when there
-  /// is no such node. Throws TooOld of a host before 0.2, and what use throws. [any]
+  /// is no such node. Throws what use throws. [any]
   template <class Use>
   bool node(Use&& use) const {
-    if (!BERTH_HAS(raw_, node)) throw TooOld("the host has no node() of a bind call");
     struct Carrier {
       Use& use;
       std::exception_ptr thrown;

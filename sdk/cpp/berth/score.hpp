@@ -25,7 +25,7 @@ enum class Normalize : std::uint32_t {
   max_reversed = BERTH_NORM_MAX_REVERSED,     ///< 100 - 100 * raw / greatest; 100 where that is 0
   minmax = BERTH_NORM_MINMAX,                 ///< least to 0, greatest to 100, in doubles; 0 if equal
   custom = BERTH_NORM_CUSTOM,                 ///< the policy's normalize
-  minmax_integer = BERTH_NORM_MINMAX_INTEGER  ///< as minmax, in integers (0.6)
+  minmax_integer = BERTH_NORM_MINMAX_INTEGER  ///< as minmax, in integers
 };
 
 /// A block with its raw scores. Every candidate row must be written; other rows may be.

@@ -103,15 +103,17 @@ class Intern : public Service<berth_intern_v1> {
  public:
   static constexpr const char* id = "berth.intern/1";
   using Service::Service;
-  /// For as long as the instance lives, up to 65,536 texts after construction; a host before 0.6 keeps those for the
-  /// cycle. 0, and a line in the log, where there is no room. Equal texts have equal ids.
+  /// For as long as the instance lives, up to 65,536 texts after construction. 0, and a line in the log, where there is
+  /// no room. Equal texts have equal ids.
   Id operator()(std::string_view text) const noexcept { return table_->intern(ctx_, borrow(text)); }
   /// For the call or the cycle, unless it is pinned: for texts without end, such as names of pods.
-  Id for_cycle(std::string_view text) const noexcept {
-    return BERTH_HAS(table_, intern_for_cycle) ? table_->intern_for_cycle(ctx_, borrow(text)) : (*this)(text);
-  }
+  Id for_cycle(std::string_view text) const noexcept { return table_->intern_for_cycle(ctx_, borrow(text)); }
   /// Valid while the id is; empty for 0.
-  std::string_view text(Id id_of_text) const noexcept { return view(table_->text(ctx_, id_of_text)); }
+  std::string_view text(Id id_of_text) const noexcept {
+    berth_str out{};
+    table_->text(ctx_, id_of_text, &out);
+    return view(out);
+  }
   /// Keeps an id that the host showed beyond the cycle, until as many calls of unpin().
   void pin(Id id_of_text) const noexcept { table_->pin(ctx_, id_of_text); }
   void unpin(Id id_of_text) const noexcept { table_->unpin(ctx_, id_of_text); }
@@ -149,12 +151,10 @@ class Sets : public Service<berth_sets_v1> {
   std::span<const Id> features(std::uint32_t set) const noexcept { return list(table_->features, set); }
   /// Sorted by key id.
   std::span<const Label> labels(std::uint32_t set) const noexcept { return list(table_->labels, set); }
-  /// One per pod on the node and volume of it, sorted. Empty of a host before 0.2.
-  std::span<const NodeVolume> volumes(std::uint32_t set) const noexcept {
-    return BERTH_HAS(table_, volumes) ? list(table_->volumes, set) : std::span<const NodeVolume>();
-  }
+  /// One per pod on the node and volume of it, sorted.
+  std::span<const NodeVolume> volumes(std::uint32_t set) const noexcept { return list(table_->volumes, set); }
   /// Grows when numbers of sets may stand for other lists than before; within a cycle they do not. [cycle]
-  std::uint64_t recycled() const noexcept { return BERTH_HAS(table_, recycled) ? table_->recycled(ctx_) : 0; }
+  std::uint64_t recycled() const noexcept { return table_->recycled(ctx_); }
 
  private:
   template <class T>
@@ -223,11 +223,10 @@ class Objects : public Service<berth_objects_v1> {
   /// Grows with every change of the watch. [any]
   std::uint64_t epoch(std::uint32_t watch) const noexcept { return table_->epoch(ctx_, watch); }
   /// visit(ns, name, const berth_object_v1* now) for each object that changed after `since` (0: all); nullptr is
-  /// gone, and an empty name means: forget everything, all follow. Returns what to pass next time. Throws TooOld of a
-  /// host before 0.2. Not from a visit. DecodedObjects does the rest. [any]
+  /// gone, and an empty name means: forget everything, all follow. Returns what to pass next time. Not from a visit.
+  /// DecodedObjects does the rest. [any]
   template <class Visit>
   std::uint64_t changes(std::uint32_t watch, std::uint64_t since, Visit&& visit) const {
-    if (!BERTH_HAS(table_, changes)) throw TooOld("the host has no changes() of berth.objects/1");
     struct Carrier {
       Visit& visit;
       std::exception_ptr thrown;
@@ -354,27 +353,25 @@ class Executor : public Service<berth_executor_v1> {
   using Service::Service;
   /// As soon as a thread is free. OK; BAD_ARGS without a task; DENIED while the instance is destroyed. [any]
   berth_code submit(void (*task)(void*), void* arg) const noexcept { return table_->submit(ctx_, task, arg); }
-  /// Once, delay_ms from now. TOO_OLD of a host before 0.2; else as submit(). It may not run any more when berth
-  /// ends. [any]
+  /// Once, delay_ms from now; else as submit(). It may not run any more when berth ends. [any]
   berth_code after(std::uint32_t delay_ms, void (*task)(void*), void* arg) const noexcept {
-    return BERTH_HAS(table_, after) ? table_->after(ctx_, delay_ms, task, arg) : berth_code{BERTH_TOO_OLD};
+    std::uint64_t handle = 0;
+    return table_->start(ctx_, delay_ms, 0, task, arg, &handle);
   }
-  /// As after(), and as every() where period_ms is not 0 (then in the constructor only), with a handle for cancel().
-  /// Absent when it was not taken, as by a host before 0.6. [any]
+  /// As after(), and then every period_ms where that is not 0 (in the constructor only), with a handle for cancel().
+  /// Absent when it was not taken. [any]
   std::optional<std::uint64_t> start(std::uint32_t delay_ms, std::uint32_t period_ms, void (*task)(void*),
                                      void* arg) const noexcept {
     std::uint64_t handle = 0;
-    if (!BERTH_HAS(table_, start) || table_->start(ctx_, delay_ms, period_ms, task, arg, &handle) != BERTH_OK)
-      return std::nullopt;
+    if (table_->start(ctx_, delay_ms, period_ms, task, arg, &handle) != BERTH_OK) return std::nullopt;
     return handle;
   }
   /// True: the task does not begin any more. A call that is under way is not waited for. [any]
-  bool cancel(std::uint64_t handle) const noexcept {
-    return BERTH_HAS(table_, cancel) && table_->cancel(ctx_, handle) == BERTH_OK;
-  }
+  bool cancel(std::uint64_t handle) const noexcept { return table_->cancel(ctx_, handle) == BERTH_OK; }
   /// Every period_ms > 0, first after one period. DENIED outside the constructor. [load]
   berth_code every(std::uint32_t period_ms, void (*task)(void*), void* arg) const noexcept {
-    return table_->every(ctx_, period_ms, task, arg);
+    std::uint64_t handle = 0;
+    return period_ms == 0 ? berth_code{BERTH_BAD_ARGS} : table_->start(ctx_, period_ms, period_ms, task, arg, &handle);
   }
   /// body(i) for i in [0, count), possibly concurrently; returns when all are done. body must be noexcept. [cycle]
   /// [binder]

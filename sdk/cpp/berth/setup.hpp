@@ -29,11 +29,9 @@ class Setup {
   IntColumn allocatable(std::string_view resource) { return {column(BERTH_COL_ALLOCATABLE, resource)}; }
   /// What status.capacity says; likewise.
   IntColumn status_capacity(std::string_view resource) { return {column(BERTH_COL_STATUS_CAPACITY, resource)}; }
-  /// Whether the node names the resource, be it as 0 (0.6).
+  /// Whether the node names the resource, be it as 0.
   BitColumn has_allocatable(std::string_view resource) { return {column(BERTH_COL_HAS_ALLOCATABLE, resource)}; }
   BitColumn has_status_capacity(std::string_view resource) { return {column(BERTH_COL_HAS_STATUS_CAPACITY, resource)}; }
-  /// The name of allocatable() before 0.6.
-  IntColumn capacity(std::string_view resource) { return allocatable(resource); }
   /// What the pods on the node request, summed; pods that are being placed there included.
   IntColumn requested(std::string_view resource) { return {column(BERTH_COL_REQUESTED, resource)}; }
   /// As requested, with 100m of cpu and 200Mi of memory for a container that names none. Of "cpu" and "memory" only.
@@ -52,15 +50,15 @@ class Setup {
   IdColumn port_set() { return {column(BERTH_COL_PORT_SET)}; }
   IdColumn feature_set() { return {column(BERTH_COL_FEATURE_SET)}; }
   IdColumn label_set() { return {column(BERTH_COL_LABEL_SET)}; }
-  /// Volumes of the pods on the node (0.2).
+  /// Volumes of the pods on the node.
   IdColumn volume_set() { return {column(BERTH_COL_VOLUME_SET)}; }
-  /// Id of the status of the node condition of that type, "Ready" for one; 0: none such (0.4).
+  /// Id of the status of the node condition of that type, "Ready" for one; 0: none such.
   IdColumn condition(std::string_view type) { return {column(BERTH_COL_CONDITION, type)}; }
   /// spec.unschedulable.
   BitColumn unschedulable() { return {column(BERTH_COL_UNSCHEDULABLE)}; }
   /// free() and allocatable() of each resource that the pod at hand asks for. Requests BERTH_POD_REQUESTS as well.
   PodColumns pod_free() { return {column(BERTH_COL_POD_FREE)}; }
-  PodColumns pod_capacity() { return {column(BERTH_COL_POD_CAPACITY)}; }
+  PodColumns pod_allocatable() { return {column(BERTH_COL_POD_ALLOCATABLE)}; }
   /// By BERTH_COL_*, for kinds that have no function above: the index that Column holds.
   std::uint32_t column(std::uint32_t kind, std::string_view key = {}) {
     const std::uint32_t index = binder_->column(binder_->ctx, kind, borrow(key));
@@ -85,15 +83,7 @@ class Setup {
                    since(minor_of_pod_groups(unknown)));
   }
   /// The same for what a policy can do without: answers those that pods will show. Never throws.
-  std::uint64_t accepted_fields(std::uint64_t groups) {
-    if (BERTH_HAS(binder_, pod_groups)) return binder_->pod_groups(binder_->ctx, groups);
-    // An older host does not say which of them it knows: those of its minor.
-    std::uint64_t known = 0;
-    for (std::uint64_t left = groups; left != 0; left &= left - 1)
-      if (const std::uint64_t bit = left & (~left + 1); minor_of_pod_groups(bit) <= host_->abi_minor) known |= bit;
-    binder_->pod_fields(binder_->ctx, static_cast<std::uint32_t>(known));
-    return known;
-  }
+  std::uint64_t accepted_fields(std::uint64_t groups) { return binder_->pod_fields(binder_->ctx, groups); }
   /// One label instead of all, so that pods that differ in others share a class. May be called for several.
   void pod_label(std::string_view key) { binder_->pod_label(binder_->ctx, borrow(key)); }
 
@@ -119,7 +109,7 @@ class Setup {
   /// Lives as long as the instance.
   const berth_host_v1& host() const noexcept { return *host_; }
   /// What a score may be at most, after normalisation: 100, and 10 in the mode of old configurations.
-  std::int64_t score_max() const noexcept { return BERTH_HAS(host_, score_max) ? host_->score_max : BERTH_SCORE_MAX; }
+  std::int64_t score_max() const noexcept { return host_->score_max; }
 
  private:
   std::string since(Minor minor) const {

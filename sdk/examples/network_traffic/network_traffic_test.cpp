@@ -29,10 +29,10 @@ void install(FakeHost& host) {
       sizeof executor,
       0,
       [](void*, void (*run)(void*), void* arg) -> berth_code { return run(arg), BERTH_OK; },
-      [](void*, std::uint32_t, void (*run)(void*), void* arg) -> berth_code {
+      nullptr,
+      [](void*, std::uint32_t, std::uint32_t, void (*run)(void*), void* arg, std::uint64_t*) -> berth_code {
         return task = [=] { run(arg); }, BERTH_OK;
       },
-      nullptr,
       nullptr};
   static const berth_clock_v1 clock{sizeof clock, 0, [](void*) { return now_ns; }, nullptr};
   now_ns = 1'000'000'000'000;

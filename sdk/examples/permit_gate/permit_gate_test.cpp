@@ -28,17 +28,18 @@ void install(FakeHost& host) {
       [](void*, berth_id, std::uint32_t (*visit)(void*, const berth_pod_v1*, berth_str), void* arg) {
         for (const auto& pod : room.pods) visit(arg, pod->raw(), str("n"));
       }};
-  static const berth_executor_v1 executor{sizeof executor,
-                                          0,
-                                          nullptr,
-                                          [](void*, std::uint32_t, void (*task)(void*), void* arg) -> berth_code {
-                                            if (refuses) return BERTH_ERROR;
-                                            look = task;
-                                            look_arg = arg;
-                                            return BERTH_OK;
-                                          },
-                                          nullptr,
-                                          nullptr};
+  static const berth_executor_v1 executor{
+      sizeof executor,
+      0,
+      nullptr,
+      nullptr,
+      [](void*, std::uint32_t, std::uint32_t, void (*task)(void*), void* arg, std::uint64_t*) -> berth_code {
+        if (refuses) return BERTH_ERROR;
+        look = task;
+        look_arg = arg;
+        return BERTH_OK;
+      },
+      nullptr};
   room = {};
   FakeCluster::install(host);
   host.extra_services["berth.waiting/1"] = &waiting;

@@ -20,7 +20,7 @@ const struct field_layout berth_layout[] = {
     SIZE(berth_host_v1),
     AT(berth_binder_v1, struct_size), AT(berth_binder_v1, reserved), AT(berth_binder_v1, ctx),
     AT(berth_binder_v1, column), AT(berth_binder_v1, request), AT(berth_binder_v1, pod_fields),
-    AT(berth_binder_v1, pod_label), AT(berth_binder_v1, pod_groups), SIZE(berth_binder_v1),
+    AT(berth_binder_v1, pod_label), SIZE(berth_binder_v1),
     AT(berth_point_v1, id), AT(berth_point_v1, ops), SIZE(berth_point_v1),
     AT(berth_reason_text_v1, text), AT(berth_reason_text_v1, code), SIZE(berth_reason_text_v1),
     AT(berth_plugin_v1, struct_size), AT(berth_plugin_v1, flags), AT(berth_plugin_v1, name),
@@ -56,7 +56,7 @@ const struct field_layout berth_layout[] = {
 const uint64_t berth_layout_count = sizeof berth_layout / sizeof *berth_layout;
 
 /* Constants that abi.rs repeats. */
-_Static_assert(BERTH_ABI_MAJOR == 0 && BERTH_DATA_MODEL == 1, "abi.rs was written for another ABI");
+_Static_assert(BERTH_ABI_MAJOR == 1 && BERTH_DATA_MODEL == 1, "abi.rs was written for another ABI");
 _Static_assert(BERTH_OK == 0 && BERTH_ERROR == 1 && BERTH_TOO_OLD == 17, "codes");
 _Static_assert(BERTH_COL_PODS == 5 && BERTH_SCORE_MAX == 100 && BERTH_NORM_NONE == 0, "columns and scores");
 _Static_assert(BERTH_CYCLE_WANT_REASONS == 1 && BERTH_DEP_NODE_USAGE == 8, "flags");

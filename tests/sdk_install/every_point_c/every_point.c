@@ -83,9 +83,11 @@ static answer_t ask(const self_t* self, enum point point, const berth_pod_v1* po
   answer.code = otherwise;
   for (i = 0; i < pod->annotation_count; i++) {
     if (pod->annotations[i].key == self->keys[point]) {
-      berth_str text = self->intern->text(self->ctx, pod->annotations[i].value);
-      size_t length = text.len < sizeof answer.text - 1 ? (size_t)text.len : sizeof answer.text - 1;
+      berth_str text;
+      size_t length;
       const char* argument;
+      self->intern->text(self->ctx, pod->annotations[i].value, &text);
+      length = text.len < sizeof answer.text - 1 ? (size_t)text.len : sizeof answer.text - 1;
       memcpy(answer.text, text.ptr, length);
       answer.text[length] = '\0';
       argument = strchr(answer.text, ':');
@@ -115,7 +117,8 @@ static berth_code explain(const self_t* self, enum point point, berth_code code,
 
 /* One line per call; a short write to a file opened for appending stays in one piece. */
 static void trace(const self_t* self, const char* what, const berth_pod_v1* pod, const char* more) {
-  berth_str ns = self->intern->text(self->ctx, pod->ns);
+  berth_str ns;
+  self->intern->text(self->ctx, pod->ns, &ns);
   fprintf(self->trace, "%s %s %.*s/%.*s%s\n", self->name, what, (int)ns.len, ns.ptr, (int)pod->name.len, pod->name.ptr, more);
 }
 
@@ -287,7 +290,7 @@ static berth_code filter(void* p, const berth_cycle_v1* cycle, const berth_node_
     if (!all && !(is(&answer, "reject") && slot == (berth_slot)answer.number)) continue;
     out->pass[row >> 6] &= ~bit;
     if (answer.code == BERTH_UNRESOLVABLE) out->unresolvable[row >> 6] |= bit;
-    if (answer.code == BERTH_PENDING) out->flags |= BERTH_FILTER_PENDING;
+    if (answer.code == BERTH_PENDING) out->pending[row >> 6] |= bit;
     if (cycle->flags & BERTH_CYCLE_WANT_REASONS) out->reasons[row] = 1;
   }
   if (answer.code == BERTH_UNSCHEDULABLE || answer.code == BERTH_UNRESOLVABLE || answer.code == BERTH_PENDING) return BERTH_OK;
@@ -444,9 +447,11 @@ static berth_code finish_bind(const self_t* self, enum point point, const berth_
     return later && self->executor->submit(self->ctx, complete_later, later) == BERTH_OK ? BERTH_ASYNC : BERTH_ERROR;
   }
   if (is(&answer, "write")) {
-    berth_str ns = self->intern->text(self->ctx, cycle->pod->ns);
+    berth_str ns;
     later_t* later = make_later(self, call, BERTH_OK);
-    berth_code code = !later || !self->writes ? BERTH_ERROR
+    berth_code code;
+    self->intern->text(self->ctx, cycle->pod->ns, &ns);
+    code = !later || !self->writes ? BERTH_ERROR
                           : self->writes->bind(self->ctx, ns, cycle->pod->name, cycle->pod->uid, call->node_name, written, later);
     return code == BERTH_OK ? BERTH_ASYNC : explain(self, point, BERTH_ERROR, note);
   }
@@ -549,4 +554,4 @@ static const berth_library_v1 library = {sizeof library, BERTH_ABI_MINOR, BERTH_
 BERTH_NOTE(first, "plugin=berth.test/First\0version=1.0.0\0" POINTS_NOTE)
 BERTH_NOTE(second, "plugin=berth.test/Second\0version=1.0.0\0" POINTS_NOTE)
 
-const berth_library_v1* berth_library_entry_v0(void) { return &library; }
+const berth_library_v1* berth_library_entry_v1(void) { return &library; }

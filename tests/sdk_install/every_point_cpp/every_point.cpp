@@ -116,12 +116,13 @@ class Third {
               " removed=" + std::to_string(state != nullptr ? state->removed : -1));
     if (said.is("throw") || said.is("error")) fail("filter");
     const bool all = said.is("unschedulable") || said.is("unresolvable") || said.is("pending");
-    if (said.is("pending")) block.rejections_are_pending();
     for (std::uint32_t row = 0; row < block.rows(); ++row) {
       if (all || (said.is("reject") && block.slot(row) == said.number())) {
         block.reject_row(row, berth::Rejection{1, said.is("unresolvable")});
       }
     }
+    if (said.is("pending"))
+      for (std::uint32_t word = 0; word < block.words(); ++word) block.rejections_are_pending(word, berth::Mask::all());
   }
   void score(const Cycle& cycle, berth::ScoreBlock& block) const {
     const Answer said = ask("score", cycle.pod());

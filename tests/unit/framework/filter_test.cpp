@@ -104,6 +104,19 @@ TEST(Filters, SayNotYetOfSingleRows) {
   EXPECT_EQ(f.verdicts[3].code, Code::success);
 }
 
+/// They mean something to a later host; one that takes them for nothing would judge otherwise than the plugin.
+TEST(Filters, MayNotSetTheReservedFlagsOfTheirAnswer) {
+  FilterFixture f;
+  f.filter("Odd", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
+    out.flags = 4;
+    return BERTH_OK;
+  });
+  f.explain_all();
+  EXPECT_EQ(f.verdicts[0].code, Code::error);
+  EXPECT_EQ(sentences(*f.profile.filter[0], f.verdicts[0].reason),
+            std::vector<std::string>{"running \"Odd\" filter plugin: it set the reserved flags of its answer to 0x4"});
+}
+
 TEST(Filters, CannotBringANodeBack) {
   FilterFixture f;
   f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
@@ -173,7 +186,7 @@ TEST(ExplainedFilters, GiveEachNodeTheFirstObjection) {
   const PluginInstance& b = f.filter("B", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
     *out.pass &= ~std::uint64_t{0b0101};
     out.reasons[0] = 1;  // not its to judge any more
-    out.flags = BERTH_FILTER_PENDING;
+    *out.pending = 0b0101;
     return BERTH_OK;
   });
   f.explain_all();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "berth.intern/1": how long ids live; and services under the ids that they had as drafts.
+// "berth.intern/1": how long ids live.
 #include "framework/services/instance_ids.hpp"
 
 #include <optional>
@@ -11,11 +11,9 @@ namespace berth::framework::testing {
 namespace {
 
 struct InternFixture : FrameworkFixture {
-  explicit InternFixture(std::uint16_t minor_built = BERTH_ABI_MINOR) {
+  InternFixture() {
     plugin.create = [](const berth_binder_v1&, berth_note_v1*) -> berth_code { return BERTH_OK; };
-    PluginSource source{&plugin.describe(), "", "", {}, {}};
-    source.abi_minor_built = minor_built;
-    auto made = PluginInstance::create(std::move(source), "", host, 0);
+    auto made = PluginInstance::create({&plugin.describe(), "", "", {}, {}}, "", host, 0);
     EXPECT_TRUE(made.ok());
     instance = std::move(made).value();
     call.emplace(*instance, observe::Point::pre_filter);
@@ -27,7 +25,7 @@ struct InternFixture : FrameworkFixture {
   const berth_intern_v1& table() const { return plugin.service<berth_intern_v1>("berth.intern/1"); }
   std::string text(berth_id id) const {
     berth_str out{};
-    table().text_of(plugin.host->ctx, id, &out);
+    table().text(plugin.host->ctx, id, &out);
     return std::string(from_abi(out));
   }
   /// So many texts of 1 KiB that none of before is recent any more.
@@ -60,13 +58,6 @@ TEST(InstanceIds, MadeInACycleLiveAsLongAsTheInstance) {
   EXPECT_EQ(f.symbols.find("kept"), k_no_symbol);
 }
 
-TEST(InstanceIds, OfAnOlderPluginLiveForTheCycle) {
-  InternFixture f(5);
-  EXPECT_NE(f.intern("passing"), k_no_symbol);
-  f.intern_others();
-  EXPECT_EQ(f.symbols.find("passing"), k_no_symbol);
-}
-
 TEST(InstanceIds, HaveABound) {
   InternFixture f;
   for (std::size_t i = 0; i < InstanceIds::k_most; ++i) ASSERT_NE(f.intern(std::to_string(i)), k_no_symbol);
@@ -76,29 +67,6 @@ TEST(InstanceIds, HaveABound) {
   f.intern_others();
   EXPECT_EQ(f.symbols.find("one too many"), k_no_symbol);
   EXPECT_NE(f.symbols.find("0"), k_no_symbol);
-}
-
-TEST(FormerDrafts, AreAnsweredWithThePermanentTable) {
-  InternFixture f;
-  const auto table = [&](std::string_view id) { return f.plugin.host->service(f.plugin.host->ctx, id.data()); };
-  ASSERT_FALSE(former_draft_ids().empty());
-  std::size_t own = 0;
-  for (const std::string_view draft : former_draft_ids()) {
-    const std::string_view permanent = permanent_id(draft);
-    EXPECT_TRUE(permanent.starts_with("berth.") && permanent.ends_with("/1")) << permanent;
-    EXPECT_EQ(table(draft), table(permanent)) << draft;
-    own += table(draft) != nullptr ? 1 : 0;
-  }
-  EXPECT_GE(own, 8u) << "others are not the framework's own";
-  EXPECT_EQ(permanent_id("berth.draft.tides/0"), "berth.draft.tides/0");
-}
-
-TEST(FormerDrafts, CountAsDeclared) {
-  FrameworkFixture f;
-  FakePlugin& plugin = f.make_plugin("example.com/Old");
-  plugin.services = {"berth.draft.preemption/0"};
-  EXPECT_TRUE(declares(plugin.describe(), "berth.preemption/1"));
-  EXPECT_FALSE(declares(plugin.describe(), "berth.writes/1"));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct BlockFixture : FrameworkFixture {
       b.column(b.ctx, BERTH_COL_LABEL, key("topology.kubernetes.io/zone"));
       b.column(b.ctx, BERTH_COL_UNSCHEDULABLE, key(""));
       b.column(b.ctx, BERTH_COL_POD_FREE, key(""));
-      b.column(b.ctx, BERTH_COL_POD_CAPACITY, key(""));
+      b.column(b.ctx, BERTH_COL_POD_ALLOCATABLE, key(""));
       return BERTH_OK;
     };
     instance = &add(plugin);

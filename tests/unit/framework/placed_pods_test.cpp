@@ -17,7 +17,7 @@ struct PlacedPodsFixture : FrameworkFixture {
     host.scheduler_names = {"default-scheduler"};
     host.ports.nominations = &nominations;
     plugin.create = [](const berth_binder_v1& binder, berth_note_v1*) -> berth_code {
-      return binder.pod_groups(binder.ctx, BERTH_POD_REQUESTS) == BERTH_POD_REQUESTS ? BERTH_OK : BERTH_TOO_OLD;
+      return binder.pod_fields(binder.ctx, BERTH_POD_REQUESTS) == BERTH_POD_REQUESTS ? BERTH_OK : BERTH_TOO_OLD;
     };
     add(plugin);
     ctx = plugin.host->ctx;

@@ -133,7 +133,7 @@ TEST(PluginInstance, RemembersWhatItAskedFor) {
   std::vector<std::uint32_t> indices;
   plugin.create = [&](const berth_binder_v1& b, berth_note_v1*) -> berth_code {
     indices = {b.column(b.ctx, BERTH_COL_FREE, key("cpu")),
-               b.column(b.ctx, BERTH_COL_CAPACITY, key("pods")),
+               b.column(b.ctx, BERTH_COL_ALLOCATABLE, key("pods")),
                b.column(b.ctx, 4711, key("")),
                b.column(b.ctx, BERTH_COL_POD_FREE, key("")),
                b.request(b.ctx, key("memory")),
@@ -173,9 +173,10 @@ TEST(PostFilter, FailsWithAnAnswerThatIsNotKnown) {
     std::uint32_t nominate, reserved;
     const char* message;
   };
-  for (const Row& row : {Row{3, 0, "plugin Odd answered with nominate 3 and 0 in the reserved field"},
-                         Row{BERTH_NOMINATE_CLEAR, 7, "plugin Odd answered with nominate 1 and 7 in the reserved field"},
-                         Row{BERTH_NOMINATE_CLEAR, 0, ""}}) {
+  for (const Row& row :
+       {Row{3, 0, "plugin Odd answered with nominate 3 and 0 in the reserved field"},
+        Row{BERTH_NOMINATE_CLEAR, 7, "plugin Odd answered with nominate 1 and 7 in the reserved field"},
+        Row{BERTH_NOMINATE_CLEAR, 0, ""}}) {
     FrameworkFixture f;
     f.add_node("n1");
     f.refresh();

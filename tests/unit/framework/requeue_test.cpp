@@ -11,7 +11,7 @@ struct DerivedInterest : ::testing::Test {
   DerivedInterest() {
     FakePlugin& plugin = f.make_plugin("FourCpus");
     plugin.create = [](const berth_binder_v1& binder, berth_note_v1*) -> berth_code {
-      binder.column(binder.ctx, BERTH_COL_CAPACITY, key("cpu"));
+      binder.column(binder.ctx, BERTH_COL_ALLOCATABLE, key("cpu"));
       return BERTH_OK;
     };
     plugin.filter = [this](const berth_cycle_v1& cycle, const berth_node_block_v1& node, berth_filter_out_v1& out,

@@ -32,9 +32,10 @@ struct Caller : FrameworkFixture {
   }
   berth_id intern() { return plugin.service<berth_intern_v1>("berth.intern/1").intern(plugin.host->ctx, key("word")); }
   berth_code every() {
+    std::uint64_t handle = 0;
     return plugin.service<berth_executor_v1>("berth.executor/1")
-        .every(
-            plugin.host->ctx, 10, [](void*) {}, nullptr);
+        .start(
+            plugin.host->ctx, 10, 10, [](void*) {}, nullptr, &handle);
   }
   berth_code activate() {
     return plugin.service<berth_queue_control_v1>("berth.queue_control/1").activate(plugin.host->ctx, key("uid"));

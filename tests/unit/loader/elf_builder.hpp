@@ -25,7 +25,7 @@ class ElfBuilder {
   std::uint32_t stack_flags = PF_R | PF_W;
   std::vector<std::string> needed;
   std::vector<std::string> runpath;  // at most one
-  std::vector<std::string> exported = {"berth_library_entry_v0"};
+  std::vector<std::string> exported = {"berth_library_entry_v1"};
   std::vector<std::pair<std::string, std::string>> version_needs;  // library, version
   std::vector<std::uint64_t> flags;                                // DT_FLAGS, at most one
   std::vector<std::pair<std::int64_t, std::string>> more_texts;    // other entries whose value is a text

@@ -36,7 +36,7 @@ TEST(ElfFile, ReadsWhatTheDynamicTableSays) {
   ElfBuilder builder;
   builder.needed = {"libstdc++.so.6", "libc.so.6"};
   builder.runpath = {"$ORIGIN"};
-  builder.exported = {"berth_library_entry_v0", "another"};
+  builder.exported = {"berth_library_entry_v1", "another"};
   builder.version_needs = {{"libc.so.6", "GLIBC_2.34"}, {"libm.so.6", "GLIBC_2.29"}};
   builder.flags = {DF_TEXTREL | DF_STATIC_TLS};
   const std::string bytes = builder.build();
@@ -44,7 +44,7 @@ TEST(ElfFile, ReadsWhatTheDynamicTableSays) {
   EXPECT_EQ(file.machine, EM_X86_64);
   EXPECT_EQ(file.needed, (std::vector<std::string_view>{"libstdc++.so.6", "libc.so.6"}));
   EXPECT_EQ(file.runpath, "$ORIGIN");
-  EXPECT_EQ(file.exported, (std::vector<std::string_view>{"berth_library_entry_v0", "another"}));
+  EXPECT_EQ(file.exported, (std::vector<std::string_view>{"berth_library_entry_v1", "another"}));
   EXPECT_EQ(file.exported_count, 2u);
   ASSERT_EQ(file.version_needs.size(), 2u);
   EXPECT_EQ(file.version_needs[1].library, "libm.so.6");

@@ -139,7 +139,7 @@ TEST(ElfPolicy, RefusesWhatWouldLoadLibrariesThatAreNotJudged) {
       {"no end", [](ElfBuilder& b) { b.has_end = false; },
        "P008: " + other + "the dynamic section has no end (DT_NULL);\n"},
       {"texts cut", [](ElfBuilder& b) { b.exported = {}, b.needed = {"libc.so.6"}, b.strings_cut = 1; },
-       "P011: berth_library_entry_v0 is not exported; the file exports nothing;\n"},
+       "P011: berth_library_entry_v1 is not exported; the file exports nothing;\n"},
   };
   for (const Case& given : cases) {
     ElfBuilder builder = good();
@@ -191,7 +191,7 @@ TEST(ElfPolicy, RecognisesPluginsOfOtherSystems) {
   ElfBuilder builder;
   builder.note("Go", 4, "build id");
   EXPECT_EQ(findings_of(builder),
-            "P010: no note of owner \"berth\" in the file; exports berth_library_entry_v0; it carries a Go build id: "
+            "P010: no note of owner \"berth\" in the file; exports berth_library_entry_v1; it carries a Go build id: "
             "Go plugins "
             "do not run inside berth;\n");
 }
@@ -229,10 +229,10 @@ TEST(ElfPolicy, LoadsWhatRequiresNoMoreThanTheHostHasWhateverItWasBuiltWith) {
   };
   EXPECT_EQ(findings_of(built(6, 1), older), "");
   EXPECT_EQ(findings_of(built(6, 3), older), "");
-  EXPECT_EQ(findings_of(built(6, 4), older), "P013: requires ABI 0.4, berth 0.1.0 implements 0.3;\n");
+  EXPECT_EQ(findings_of(built(6, 4), older), "P013: requires ABI 1.4, berth 0.1.0 implements 1.3;\n");
   EXPECT_EQ(findings_of(built(99, 1), older), "");
   EXPECT_EQ(findings_of(built(2, 3), older),
-            "P017: the note of example.com/A says that it was built for ABI 0.2 and requires 0.3;\n");
+            "P017: the note of example.com/A says that it was built for ABI 1.2 and requires 1.3;\n");
 }
 
 TEST(ElfPolicy, WithoutDraftsRefusesThoseOfOtherMinors) {
@@ -246,56 +246,42 @@ TEST(ElfPolicy, WithoutDraftsRefusesThoseOfOtherMinors) {
   };
   const std::string drafts = "service=berth.draft.a/0\0service=berth.log/1\0service=berth.draft.b/0\0"s;
   EXPECT_EQ(findings_of(built(drafts, 5), strict),
-            "P044: requires berth.draft.a/0, berth.draft.b/0 as of ABI 0.5, berth 0.1.0 implements 0.6;\n");
+            "P044: requires berth.draft.a/0, berth.draft.b/0 as of ABI 1.5, berth 0.1.0 implements 1.6;\n");
   EXPECT_EQ(findings_of(built(drafts, 7), strict),
-            "P044: requires berth.draft.a/0, berth.draft.b/0 as of ABI 0.7, berth 0.1.0 implements 0.6;\n");
+            "P044: requires berth.draft.a/0, berth.draft.b/0 as of ABI 1.7, berth 0.1.0 implements 1.6;\n");
   EXPECT_EQ(findings_of(built(drafts, 6), strict), "") << "as they are in this berth";
   EXPECT_EQ(findings_of(built("points=berth.draft.c/0\0"s, 5), strict),
-            "P044: requires berth.draft.c/0 as of ABI 0.5, berth 0.1.0 implements 0.6;\n");
+            "P044: requires berth.draft.c/0 as of ABI 1.5, berth 0.1.0 implements 1.6;\n");
   EXPECT_EQ(findings_of(built("service=berth.log/1\0"s, 5), strict), "");
   strict.allow_draft_interfaces = true;
   EXPECT_EQ(findings_of(built(drafts, 5), strict), "");
 }
 
-TEST(ElfPolicy, TakesIdsThatBecamePermanentAsTheyWere) {
-  FileRules strict = rules();
-  strict.abi_minor = 6;
-  strict.allow_draft_interfaces = false;
-  strict.host_services = {"berth.draft.a/0"};
-  const std::string file = "plugin=example.com/A\0version=1\0service=berth.draft.a/0\0"s;
-  const auto built = [&] { return ElfBuilder().berth_note(file, BERTH_ABI_MAJOR, 4, BERTH_DATA_MODEL, 1); };
-  EXPECT_EQ(findings_of(built(), strict),
-            "P044: requires berth.draft.a/0 as of ABI 0.4, berth 0.1.0 implements 0.6;\n");
-  strict.former_drafts = {"berth.draft.a/0"};
-  EXPECT_EQ(findings_of(built(), strict), "");
-}
-
-TEST(ElfPolicy, RefusesAPointThatChangedWhenItBecamePermanent) {
-  FileRules permissive = rules();
-  permissive.abi_minor = 6;
-  permissive.compare_services = false;
-  permissive.allow_draft_interfaces = true;
-  EXPECT_EQ(findings_of(ElfBuilder().berth_note("plugin=example.com/A\0version=1\0points=berth.draft.groups/0\0"s,
-                                                BERTH_ABI_MAJOR, 5, BERTH_DATA_MODEL, 1),
-                        permissive),
-            "P013: example.com/A offers the point berth.draft.groups/0, which changed when it became permanent; "
-            "berth 0.1.0 has berth.groups/1;\n");
-}
-
 TEST(ElfPolicy, RefusesNamesThatAreReserved) {
-  const auto named = [](const std::string& name, std::uint16_t minor) {
-    return findings_of(ElfBuilder().berth_note("plugin=" + name + "\0version=1\0"s, BERTH_ABI_MAJOR, minor));
+  const auto named = [](const std::string& name) {
+    return findings_of(ElfBuilder().berth_note("plugin=" + name + "\0version=1\0"s));
   };
-  EXPECT_EQ(named("NodeResourcesFit", 6), "") << "in the place of one of kube-scheduler's";
-  EXPECT_EQ(named("example.com/rack-spread", 6), "");
-  EXPECT_EQ(named("notk8s.io/A", 6), "");
-  EXPECT_EQ(named("rack_spread", 6),
+  EXPECT_EQ(named("NodeResourcesFit"), "") << "in the place of one of kube-scheduler's";
+  EXPECT_EQ(named("example.com/rack-spread"), "");
+  EXPECT_EQ(named("notk8s.io/A"), "");
+  EXPECT_EQ(named("rack_spread"),
             "P017: the name \"rack_spread\" has no domain, and is not in CamelCase as those that go without;\n");
-  EXPECT_EQ(named("mine/Rack", 6), "P017: \"mine\" in \"mine/Rack\" is no domain;\n");
-  EXPECT_EQ(named("k8s.io/Rack", 6), "P017: the domain of \"k8s.io/Rack\" is reserved: k8s.io is Kubernetes';\n");
-  EXPECT_EQ(named("node.kubernetes.io/Rack", 6),
+  EXPECT_EQ(named("mine/Rack"), "P017: \"mine\" in \"mine/Rack\" is no domain;\n");
+  EXPECT_EQ(named("k8s.io/Rack"), "P017: the domain of \"k8s.io/Rack\" is reserved: k8s.io is Kubernetes';\n");
+  EXPECT_EQ(named("node.kubernetes.io/Rack"),
             "P017: the domain of \"node.kubernetes.io/Rack\" is reserved: kubernetes.io is Kubernetes';\n");
-  EXPECT_EQ(named("node.kubernetes.io/Rack", 5), "") << "built before this was checked";
+}
+
+TEST(ElfPolicy, TellsWhatToDoWithAPluginOfAPreview) {
+  ElfBuilder builder = ElfBuilder().berth_note("name: x\0service=berth.draft.x/0"s, 0, 6);
+  builder.exported = {"berth_library_entry_v0"};
+  const PluginFile file = judged(builder);
+  ASSERT_EQ(file.findings.size(), 1u);
+  EXPECT_EQ(file.findings[0].code, "P015");
+  EXPECT_EQ(file.findings[0].evidence[0], "built for ABI 0.6, a preview; berth 0.1.0 implements 1." +
+                                              std::to_string(BERTH_ABI_MINOR) + " and loads plugins from 1.0 on");
+  EXPECT_EQ(file.findings[0].advice,
+            "rebuild the plugin against SDK 1.0 or later: what changed stands in the SDK's CHANGELOG.md");
 }
 
 TEST(ElfPolicy, SaysNothingAboutTheEntriesOfAnotherMajor) {

@@ -18,7 +18,7 @@ struct TeamFixture : FrameworkFixture {
     host.more_services = service.services();
     plugin.services = {"berth.preemption/1"};
     plugin.create = [](const berth_binder_v1& binder, berth_note_v1*) -> berth_code {
-      binder.pod_groups(binder.ctx, BERTH_POD_LABELS);
+      binder.pod_fields(binder.ctx, BERTH_POD_LABELS);
       return BERTH_OK;
     };
     plugin.post_filter = [](berth_cycle_v1&, const berth_post_filter_in_v1&, berth_post_filter_out_v1&,

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -27,12 +28,12 @@ struct Enumerator {
   berth::Minor since = 0;
 };
 
-/// Everything that the manifests name, with the first minor that has it.
+/// Everything that the manifests of this major name, with the first minor that has it.
 struct History {
   History() {
-    for (berth::Minor minor = 1; minor <= BERTH_ABI_MINOR; ++minor) {
+    for (berth::Minor minor = 0; minor <= BERTH_ABI_MINOR; ++minor) {
       std::istringstream lines(
-          content_of(fs::path(BERTH_ABI_HISTORY) / "manifests" / ("0." + std::to_string(minor) + ".txt")));
+          content_of(fs::path(BERTH_ABI_HISTORY) / "manifests" / ("1." + std::to_string(minor) + ".txt")));
       for (std::string kind, name, value; lines >> kind;) {
         if (kind != "enumerator" && kind != "struct") {
           std::getline(lines, value);
@@ -57,13 +58,8 @@ struct History {
 TEST(Minors, OfColumnsAreThoseOfTheManifests) {
   const auto columns = History().starting_with("BERTH_COL_");
   ASSERT_GT(columns.size(), 18u);
-  for (const auto& [name, column] : columns) {
-    // A later name for an earlier number needs no later host.
-    berth::Minor since = column.since;
-    for (const auto& [other, same] : columns)
-      if (same.value == column.value) since = std::min(since, same.since);
-    EXPECT_EQ(berth::minor_of_column(static_cast<std::uint32_t>(column.value)), since) << name;
-  }
+  for (const auto& [name, column] : columns)
+    EXPECT_EQ(berth::minor_of_column(static_cast<std::uint32_t>(column.value)), column.since) << name;
   EXPECT_EQ(berth::minor_of_column(1000), BERTH_ABI_MINOR) << "what this header does not know";
 }
 
@@ -77,7 +73,7 @@ TEST(Minors, OfPodFieldsAreThoseOfTheManifests) {
     EXPECT_EQ(berth::minor_of_pod_groups(group.value | BERTH_POD_PRIORITY), group.since) << name;
     all |= group.value;
   }
-  EXPECT_EQ(berth::minor_of_pod_groups(0), 1);
+  EXPECT_EQ(berth::minor_of_pod_groups(0), 0);
   EXPECT_EQ(berth::minor_of_pod_groups(all), BERTH_ABI_MINOR);
   EXPECT_EQ(berth::minor_of_pod_groups(std::uint64_t{1} << 60), BERTH_ABI_MINOR);
 }
@@ -86,7 +82,7 @@ TEST(Minors, OfFlagsDepsKindsAndNormalisationsAreThoseOfTheManifests) {
   const History history;
   for (const auto& [name, dep] : history.starting_with("BERTH_DEP_"))
     EXPECT_EQ(berth::minor_of_deps(static_cast<std::uint32_t>(dep.value)), dep.since) << name;
-  EXPECT_EQ(berth::minor_of_deps(BERTH_DEP_EVERYTHING), 1);
+  EXPECT_EQ(berth::minor_of_deps(BERTH_DEP_EVERYTHING), 0);
   for (const auto& [name, flag] : history.starting_with("BERTH_PREPARE_"))
     EXPECT_EQ(berth::minor_of_prepare_flags(static_cast<std::uint32_t>(flag.value)), flag.since) << name;
   for (const auto& [name, kind] : history.starting_with("BERTH_KIND_"))
@@ -107,12 +103,12 @@ std::set<std::string> ids_of_headers() {
   return ids;
 }
 
-/// The oldest section of the changelog that names the id.
+/// The oldest section of this major in the changelog that names the id; 0 for what came with the major.
 berth::Minor first_told(const std::string& id) {
   std::istringstream lines(content_of(fs::path(BERTH_ABI_HISTORY) / "CHANGELOG.md"));
   berth::Minor minor = 0, first = 0;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("## 0.")) minor = static_cast<berth::Minor>(std::stoi(line.substr(5)));
+  for (std::string line; std::getline(lines, line) && !line.starts_with("## 0.");) {
+    if (line.starts_with("## 1.")) minor = static_cast<berth::Minor>(std::stoi(line.substr(5)));
     if (line.find("`" + id + "`") != std::string::npos) first = minor;  // sections go from the newest down
   }
   return first;
@@ -125,12 +121,11 @@ TEST(Minors, OfPointsAndServicesAreThoseOfTheManifestsOrTheChangelog) {
   for (const std::string& id : ids) {
     const std::size_t slash = id.find('/');
     const std::string name = id.substr(id.rfind('.', slash) + 1, slash - id.rfind('.', slash) - 1);
-    berth::Minor since = 0;
+    std::optional<berth::Minor> since;
     for (const std::string& of : {name + "_v", name + "_ops_v"})
       if (const auto at = history.structs.find("berth_" + of + id.substr(slash + 1)); at != history.structs.end())
-        since = since == 0 ? at->second : std::min(since, at->second);
-    if (since == 0) since = first_told(id);
-    EXPECT_EQ(berth::minor_of_id(id), since) << id;
+        since = std::min(since.value_or(at->second), at->second);
+    EXPECT_EQ(berth::minor_of_id(id), since.value_or(first_told(id))) << id;
   }
   EXPECT_EQ(berth::minor_of_id("berth.weather/1"), BERTH_ABI_MINOR) << "what this header does not know";
 }
@@ -151,40 +146,42 @@ BERTH_TEST_POLICY(Watches, static constexpr berth::Interest interests[] = {
                                berth::always(BERTH_KIND_OWN_WATCH, BERTH_ACTION_ADD)};);
 BERTH_TEST_POLICY(Shares, static constexpr const char* services[] = {"berth.shared/1"};);
 BERTH_TEST_POLICY(Counts, static constexpr const char* services[] = {berth::Pods::id};);
-BERTH_TEST_POLICY(Raised, static constexpr berth::Minor minor_required = 4;);
+BERTH_TEST_POLICY(Raised, static constexpr berth::Minor minor_required = BERTH_ABI_MINOR;);
+BERTH_TEST_POLICY(Newest, static constexpr const char* services[] = {"berth.weather/1"};);
 
 template <class P>
-constexpr int k_required = berth::detail::minor_required_of<P>();
+constexpr berth::Minor k_required = berth::detail::minor_required_of<P>();
 
 TEST(MinorRequired, IsThatOfWhatThePolicyUses) {
-  static_assert(k_required<Plain> == 1, "the newest header, and nothing that is new");
-  EXPECT_EQ(k_required<Timed>, 1) << "a host that does not know the budget does not hold the policy to it";
-  EXPECT_EQ(k_required<Watches>, 3);
-  EXPECT_EQ(k_required<Shares>, 6);
-  EXPECT_EQ(k_required<Counts>, 6);
-  EXPECT_EQ(k_required<Raised>, 4);
+  static_assert(k_required<Plain> == 0, "the newest header, and nothing that is new");
+  EXPECT_EQ(k_required<Timed>, 0);
+  EXPECT_EQ(k_required<Watches>, 0);
+  EXPECT_EQ(k_required<Shares>, 0);
+  EXPECT_EQ(k_required<Counts>, 0);
+  EXPECT_EQ(k_required<Raised>, BERTH_ABI_MINOR);
+  EXPECT_EQ(k_required<Newest>, BERTH_ABI_MINOR) << "what this header does not know";
 }
 
 TEST(MinorRequired, OfALibraryIsTheMostThatOneOfItsPoliciesNeeds) {
-  EXPECT_EQ((berth::detail::k_library<Plain, Shares, Watches>.abi_minor_required), 6);
+  EXPECT_EQ((berth::detail::k_library<Plain, Newest, Watches>.abi_minor_required), BERTH_ABI_MINOR);
   EXPECT_EQ((berth::detail::k_library<Plain>.abi_minor_built), BERTH_ABI_MINOR);
-  EXPECT_EQ((berth::detail::Notes<Plain, Shares>{}.first.minor_required), 1);
-  EXPECT_EQ((berth::detail::Notes<Plain, Shares>{}.rest.first.minor_required), 6);
+  EXPECT_EQ((berth::detail::Notes<Plain, Newest>{}.first.minor_required), 0);
+  EXPECT_EQ((berth::detail::Notes<Plain, Newest>{}.rest.first.minor_required), BERTH_ABI_MINOR);
   const berth::JoinedLibrary joined({berth::plugin_part<Plain>(), berth::plugin_part<Raised, Watches>()});
-  EXPECT_EQ(joined.raw()->abi_minor_required, 4);
+  EXPECT_EQ(joined.raw()->abi_minor_required, BERTH_ABI_MINOR);
 }
 
 // --- what is asked for in the constructor -----------------------------------------------------------------------------
 
-/// A host of an earlier minor: as much of the binder as it had.
+/// A host that knows less than this header.
 struct OlderHost {
-  explicit OlderHost(std::uint16_t minor, bool answers_groups) {
-    host.struct_size = offsetof(berth_host_v1, score_max);
-    host.abi_minor = minor;
-    binder.struct_size = answers_groups ? sizeof binder : offsetof(berth_binder_v1, pod_groups);
+  OlderHost() {
+    host.struct_size = sizeof host;
+    host.abi_minor = 0;
+    host.score_max = 10;
+    binder.struct_size = sizeof binder;
     binder.column = [](void*, std::uint32_t kind, berth_str) { return kind <= 16 ? kind : BERTH_NO_COLUMN; };
-    binder.pod_fields = [](void*, std::uint32_t) {};
-    binder.pod_groups = [](void*, std::uint64_t groups) { return groups & 0xffff; };
+    binder.pod_fields = [](void*, std::uint64_t groups) { return groups & 0xffff; };
   }
   std::string refusal(void (*ask)(berth::Setup&)) {
     berth::Setup setup(&host, &binder, {});
@@ -200,25 +197,20 @@ struct OlderHost {
 };
 
 TEST(Setup, SaysWithWhichMinorAColumnCame) {
-  OlderHost host(3, false);
+  OlderHost host;
   EXPECT_EQ(host.refusal([](berth::Setup& s) { s.allocatable("cpu"); }), "");
   EXPECT_EQ(host.refusal([](berth::Setup& s) { s.condition("Ready"); }),
-            "the host has no column of kind 18 for \"Ready\", which came with ABI 0.4; it implements 0.3");
+            "the host has no column of kind 18 for \"Ready\", which came with ABI 1.0; it implements 1.0");
 }
 
 TEST(Setup, RefusesAHostThatDoesNotShowAPodField) {
-  OlderHost host(3, false);
-  EXPECT_EQ(host.refusal([](berth::Setup& s) { s.pod_fields(BERTH_POD_PRIORITY | BERTH_POD_STORAGE); }), "");
-  EXPECT_EQ(host.refusal([](berth::Setup& s) { s.pod_fields(BERTH_POD_CLAIMS); }),
-            "the host has no pod fields of group 2097152, which came with ABI 0.5; it implements 0.3");
-  berth::Setup older(&host.host, &host.binder, {});
-  EXPECT_EQ(older.accepted_fields(BERTH_POD_PRIORITY | BERTH_POD_CLAIMS), std::uint64_t{BERTH_POD_PRIORITY});
-  OlderHost answers(BERTH_ABI_MINOR, true);
-  EXPECT_EQ(answers.refusal([](berth::Setup& s) { s.pod_fields(BERTH_POD_PRIORITY); }), "");
-  EXPECT_NE(answers.refusal([](berth::Setup& s) { s.pod_fields(BERTH_POD_QOS); }), "");
-  berth::Setup setup(&answers.host, &answers.binder, {});
+  OlderHost host;
+  EXPECT_EQ(host.refusal([](berth::Setup& s) { s.pod_fields(BERTH_POD_PRIORITY | BERTH_POD_LABELS); }), "");
+  EXPECT_EQ(host.refusal([](berth::Setup& s) { s.pod_fields(BERTH_POD_PRIORITY | BERTH_POD_CLAIMS); }),
+            "the host has no pod fields of group 2097152, which came with ABI 1.0; it implements 1.0");
+  berth::Setup setup(&host.host, &host.binder, {});
   EXPECT_EQ(setup.accepted_fields(BERTH_POD_PRIORITY | BERTH_POD_QOS), std::uint64_t{BERTH_POD_PRIORITY});
-  EXPECT_EQ(setup.score_max(), 100) << "an older host does not say";
+  EXPECT_EQ(setup.score_max(), 10);
 }
 
 }  // namespace

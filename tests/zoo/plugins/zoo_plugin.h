@@ -66,7 +66,7 @@ static const berth_bind_ops_v1 zoo_bind_ops = {sizeof(berth_bind_ops_v1), 0, 0, 
 #define ZOO_REASON_COUNT 2u
 #endif
 #ifndef ZOO_ENTRY
-#define ZOO_ENTRY berth_library_entry_v0
+#define ZOO_ENTRY berth_library_entry_v1
 #endif
 
 #ifdef __cplusplus

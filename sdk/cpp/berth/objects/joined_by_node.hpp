@@ -13,7 +13,7 @@
 /// Units:   what Decode makes of them. Memory: the decoded objects, and the names of nodes.
 /// Threads: follow() on [cycle] threads; at() there and on [worker] threads of the same attempt.
 /// Errors:  the constructor throws Failure when the resource cannot be watched; follow() what Decode throws.
-/// Source:  NodeColumns (ext/all_nodes.h) for names, DecodedObjects (ext/objects.h) for objects; berth 0.6 for reuse between changes.
+/// Source:  NodeColumns (ext/all_nodes.h) for names, DecodedObjects (ext/objects.h) for objects.
 #pragma once
 #include <berth/decoded_objects.hpp>
 #include <berth/setup.hpp>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The part of berth's C ABI that this plugin speaks, written by hand after berth/plugin.h 0.3.
+//! The part of berth's C ABI that this plugin speaks, written by hand after berth/plugin.h 1.0.
 //!
 //! Structs start with `struct_size` where they may grow; fields are only ever appended. Sizes are checked when this is
 //! compiled, offsets by the test, against what a C compiler makes of the header (layout.c).
 
 use std::os::raw::{c_char, c_void};
 
-pub const ABI_MAJOR: u16 = 0;
-pub const ABI_MINOR: u16 = 3;
+pub const ABI_MAJOR: u16 = 1;
+pub const ABI_MINOR: u16 = 0;
 pub const DATA_MODEL: u16 = 1;
 
 pub const OK: u32 = 0;
@@ -59,9 +59,8 @@ pub struct Binder {
     pub ctx: *mut c_void,
     pub column: unsafe extern "C" fn(*mut c_void, u32, Str) -> u32,
     pub request: unsafe extern "C" fn(*mut c_void, Str) -> u32,
-    pub pod_fields: unsafe extern "C" fn(*mut c_void, u32),
+    pub pod_fields: unsafe extern "C" fn(*mut c_void, u64) -> u64,
     pub pod_label: unsafe extern "C" fn(*mut c_void, Str),
-    pub pod_groups: Option<unsafe extern "C" fn(*mut c_void, u64) -> u64>,
 }
 
 #[repr(C)]
@@ -234,6 +233,6 @@ macro_rules! sizes {
         $(const _: () = assert!(std::mem::size_of::<$name>() == $size && std::mem::align_of::<$name>() == 8);)*
     };
 }
-sizes!(Str 16, Note 32, Host 48, Binder 56, Point 16, ReasonText 16, Plugin 96, Library 24, Cycle 72, NodeBlock 40,
+sizes!(Str 16, Note 32, Host 48, Binder 48, Point 16, ReasonText 16, Plugin 96, Library 24, Cycle 72, NodeBlock 40,
        FilterOut 64, FilterOps 32, ScoreOps 32, RequeueOps 24);
 const _: () = assert!(std::mem::size_of::<Interest>() == 16 && std::mem::align_of::<Interest>() == 4);

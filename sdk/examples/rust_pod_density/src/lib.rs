@@ -202,12 +202,12 @@ static LIBRARY: Library = Library {
 
 /// The only symbol that the file exports.
 #[no_mangle]
-pub extern "C" fn berth_library_entry_v0() -> *const Library {
+pub extern "C" fn berth_library_entry_v1() -> *const Library {
     &LIBRARY
 }
 
 const NOTE_TEXT: &[u8] = b"plugin=example.com/PodDensity\0version=1.0.0\0points=berth.filter/1\0points=berth.score/1\0\
-    points=berth.requeue/1\0sdk=0.3.0\0compiler=rustc\0isa=baseline\0";
+    points=berth.requeue/1\0sdk=1.0.0\0compiler=rustc\0isa=baseline\0";
 #[used]
 #[link_section = ".note.berth"]
 static ELF_NOTE: ElfNote<{ (NOTE_TEXT.len() + 3) / 4 * 4 }> = ElfNote::new(NOTE_TEXT);

@@ -113,7 +113,7 @@ fn every_field_lies_where_the_header_has_it() {
         "berth_str" Str { ptr len }
         "berth_note_v1" Note { struct_size reason text text_cap text_len }
         "berth_host_v1" Host { struct_size abi_minor data_model ctx product service score_max }
-        "berth_binder_v1" Binder { struct_size reserved ctx column request pod_fields pod_label pod_groups }
+        "berth_binder_v1" Binder { struct_size reserved ctx column request pod_fields pod_label }
         "berth_point_v1" Point { id ops }
         "berth_reason_text_v1" ReasonText { text code }
         "berth_plugin_v1" Plugin { struct_size flags name version summary args_schema points reasons services

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The entry point: how a library describes its plugins, and what the host hands to create().
  *
- * A library exports one symbol, berth_library_entry_v0, which returns static data and has no side effect. Beside it the
+ * A library exports one symbol, berth_library_entry_v1, which returns static data and has no side effect. Beside it the
  * file carries one ELF note per plugin (section .note.berth, owner "berth", see note.h), which the host judges before it
  * maps the file. Note and descriptor must agree. */
 #ifndef BERTH_ABI_HOST_H
@@ -20,7 +20,7 @@ typedef struct berth_host_v1 {
   void* ctx;
   berth_str product;                                    /* "berth 0.1.0"                                            */
   const void* (*service)(void* ctx, const char* id);    /* table for "berth.log/1", or NULL; process lifetime  [any] */
-  int64_t score_max; /* what a score may be at most, after normalisation: 100, and 10 in the mode of old configurations (0.6) */
+  int64_t score_max; /* what a score may be at most, after normalisation: 100, and 10 in the mode of old configurations */
 } berth_host_v1;
 
 /* Lives during create() only: the plugin says what it wants to see. Everything else is absent from blocks and pods. */
@@ -32,11 +32,9 @@ typedef struct berth_binder_v1 {
    * label or annotation name as the kind demands, else empty. A name that no node has is a valid column of zeros. [load] */
   uint32_t (*column)(void* ctx, uint32_t kind, berth_str key);
   uint32_t (*request)(void* ctx, berth_str resource); /* index into berth_pod_v1.requests                     [load] */
-  /* BERTH_POD_* bits, added to earlier ones. Says nothing about those that the host does not know: see pod_groups. [load] */
-  void (*pod_fields)(void* ctx, uint32_t groups);
+  /* BERTH_POD_* bits, added to earlier ones. Answers those of `groups` that pods will show: all that the host knows. [load] */
+  uint64_t (*pod_fields)(void* ctx, uint64_t groups);
   void (*pod_label)(void* ctx, berth_str key);        /* one label instead of all labels                      [load] */
-  /* As pod_fields, with room for 64 groups. Answers those of `groups` that pods will show. (0.6)               [load] */
-  uint64_t (*pod_groups)(void* ctx, uint64_t groups);
 } berth_binder_v1;
 
 /* One extension point: ops is the table that the id names, e.g. "berth.filter/1" -> berth_filter_ops_v1. Closed. */
@@ -63,7 +61,7 @@ enum {
   BERTH_DEP_CLOCK = 1u << 6,        /* time                                                                     */
   BERTH_DEP_EXTERNAL = 1u << 7,     /* anything else                                                            */
   /* With OBJECTS, CLOCK or EXTERNAL: every change of those is announced, through berth.epoch/1, or by being a change of one of
-   * the instance's watches. Answers are then reused in between; without it these three end reuse. (0.6)         */
+   * the instance's watches. Answers are then reused in between; without it these three end reuse.               */
   BERTH_DEP_ANNOUNCED = 1u << 8
 };
 #define BERTH_DEP_EVERYTHING UINT32_MAX /* the honest default */
@@ -105,11 +103,11 @@ typedef struct berth_library_v1 {
 extern "C" {
 #endif
 /* The only exported symbol of a plugin library. Returns static data. [load] */
-BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void);
+BERTH_EXPORT const berth_library_v1* berth_library_entry_v1(void);
 #ifdef __cplusplus
 }
 #endif
 
-#define BERTH_ENTRY_SYMBOL "berth_library_entry_v0"
+#define BERTH_ENTRY_SYMBOL "berth_library_entry_v1"
 
 #endif

@@ -19,7 +19,7 @@ enum {
   BERTH_BAD_ARGS = 18,     /* create: args are well-formed but wrong                                      */
   BERTH_NOT_FOUND = 19,    /* services: no such object, pod or series                                     */
   BERTH_DENIED = 20,       /* services: not allowed for this instance or on this thread                   */
-  BERTH_CONFLICT = 21      /* services: another version of the object is there (0.5)                      */
+  BERTH_CONFLICT = 21      /* services: another version of the object is there                            */
 };
 
 /* Where the callee explains itself. Memory is the caller's. A rejection sets `reason`, or leaves it 0 and writes the

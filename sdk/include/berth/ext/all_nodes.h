@@ -13,7 +13,7 @@ typedef struct berth_nodes_v1 {
    * of 64. Slots that are not in cycle->nodes hold zero or the facts of a node that is gone. NULL for BERTH_NO_COLUMN and
    * for columns bound to a pod. Valid for the cycle.                                                   [cycle] [worker] */
   const void* (*column)(void* ctx, const berth_cycle_v1* cycle, uint32_t index);
-  /* The same for a resource that is known by the pod or an object at hand only; kind: BERTH_COL_FREE, CAPACITY,
+  /* The same for a resource that is known by the pod or an object at hand only; kind: BERTH_COL_FREE, ALLOCATABLE,
    * REQUESTED or LISTED. Cheap after the first call for a resource: the host keeps the column from then on.         [cycle] */
   const int64_t* (*resource)(void* ctx, const berth_cycle_v1* cycle, uint32_t kind, berth_id resource);
   /* Never 0. As it was: since then no node has come or gone, and none has changed in anything but the pods on it: columns that say

@@ -13,9 +13,9 @@ typedef struct berth_bind_call_v1 {
   berth_str node_name;
   uint32_t (*cancelled)(void* ctx);                               /* preempted, shutdown                          [any] */
   void (*complete)(void* ctx, berth_code code, berth_str text);   /* exactly once, before or after ASYNC returned [any] */
-  uint32_t (*pod_exists)(void* ctx); /* 0: it was deleted, or replaced under its name (0.2)                    [any] */
+  uint32_t (*pod_exists)(void* ctx); /* 0: it was deleted, or replaced under its name                          [any] */
   /* Calls use once with the node as it is now: one row with this instance's columns, usage columns as of an empty node.
-   * NOT_FOUND without such a node. (0.2)                                                                        [any] */
+   * NOT_FOUND without such a node.                                                                              [any] */
   berth_code (*node)(void* ctx, void (*use)(void* arg, const berth_node_block_v1* row), void* arg);
 } berth_bind_call_v1;
 

@@ -9,7 +9,7 @@
 enum {
   BERTH_CYCLE_WANT_REASONS = 1u, /* filter: fill out->reasons                                  */
   BERTH_CYCLE_DRY_RUN = 2u,      /* a what-if: nominated pods added, victims removed           */
-  BERTH_CYCLE_WANT_DETAILS = 4u  /* filter: call out->add_detail for rejected rows (0.6)       */
+  BERTH_CYCLE_WANT_DETAILS = 4u  /* filter: call out->add_detail for rejected rows             */
 };
 
 typedef struct berth_cycle_v1 {

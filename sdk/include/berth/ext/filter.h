@@ -9,25 +9,24 @@ enum {
   BERTH_FILTER_RECORDS = 2u /* ops->flags: remembers a decision per node, by slot in its state, where score and reserve of
                                the attempt read it; never reused                                       */
 };
-enum { BERTH_FILTER_PENDING = 1u }; /* out->flags: all rejections count as Pending; see also `pending` */
 
 typedef struct berth_filter_out_v1 {
   uint32_t struct_size;
-  uint32_t flags;
+  uint32_t flags;         /* reserved: 0 on entry, and left so                                          */
   uint64_t* pass;         /* = candidates on entry; clear the bit of a node to reject it                */
   uint64_t* unresolvable; /* zero on entry; set where evicting pods cannot help                         */
   berth_reason* reasons;  /* NULL unless BERTH_CYCLE_WANT_REASONS: one id per row, 0 = no reason given  */
-  void* ctx;              /* (0.6) first argument of the functions below                                */
+  void* ctx;              /* first argument of the functions below                                      */
   /* The candidate row cannot be judged: an error of this node alone, whatever its bits say. The pod's attempt ends with
    * `text` if the search reaches the node, as if filter had answered ERROR for a block of only that node. BAD_ARGS for a
-   * row that is no candidate. Of a row's errors the first counts; its text is cut after 1,024 bytes. (0.6)               */
+   * row that is no candidate. Of a row's errors the first counts; its text is cut after 1,024 bytes.                     */
   berth_code (*fail_row)(void* ctx, uint32_t row, berth_str text);
   /* NULL unless BERTH_CYCLE_WANT_DETAILS: what a person may want to know about a row that is rejected, beyond its reason;
    * it is shown where one asks about the pod, and is never part of the pod's message. `count`: of how many things of the
    * node `text` is true ("device in use"); equal texts are added up over nodes. The host keeps the first 64 of a row.
-   * BAD_ARGS for a row that is no candidate. (0.6)                                                                       */
+   * BAD_ARGS for a row that is no candidate.                                                                             */
   berth_code (*add_detail)(void* ctx, uint32_t row, berth_str text, uint64_t count);
-  uint64_t* pending; /* zero on entry; set for a rejected row that is out only for now: it counts as Pending (0.6)     */
+  uint64_t* pending; /* zero on entry; set for a rejected row that is out only for now: it counts as Pending           */
 } berth_filter_out_v1;
 
 typedef struct berth_filter_ops_v1 {
@@ -42,9 +41,9 @@ typedef struct berth_filter_ops_v1 {
   /* Nanoseconds that filter may take in one attempt, over all blocks and what-ifs; 0, or no function: no limit. Asked once,
    * after create(). The host measures what the calls take and says in cycle->deadline_ns when the rest is used up. A
    * filter that looks at the time gives up then, with fail_row or ERROR; once nothing is left, the host calls it for that
-   * attempt no more, and the nodes that remain fail. (0.6)                                                        [load] */
+   * attempt no more, and the nodes that remain fail.                                                              [load] */
   uint64_t (*budget_ns)(void* self);
-  uint32_t deps; /* BERTH_DEP_*: what filter depends on, where that is less than the plugin's deps; 0: those. (0.6) */
+  uint32_t deps; /* BERTH_DEP_*: what filter depends on, where that is less than the plugin's deps; 0: those. */
   uint32_t reserved; /* 0 */
 } berth_filter_ops_v1;
 

@@ -9,7 +9,6 @@
 enum {
   BERTH_COL_FREE = 1,           /* int64: allocatable - requested, may be negative; key = resource              */
   BERTH_COL_ALLOCATABLE = 2,    /* int64: status.allocatable; key = resource ("pods": the number of pods allowed) */
-  BERTH_COL_CAPACITY = 2,       /* the name of ALLOCATABLE before 0.6; what status.capacity says is STATUS_CAPACITY */
   BERTH_COL_REQUESTED = 3,      /* int64: sum over the node's pods; key = resource                              */
   BERTH_COL_NONZERO = 4,        /* int64: like REQUESTED with 100m / 200Mi where absent; key cpu or memory      */
   BERTH_COL_PODS = 5,           /* int64: number of pods on the node                                            */
@@ -25,14 +24,14 @@ enum {
   /* Columns bound to the pod of the call: columns[i] is an array of `const int64_t*`, one per entry of the pod's
    * `resources`, in that order. For policies that judge whatever a pod asks for. NULL when no pod is at hand.    */
   BERTH_COL_POD_FREE = 15,
-  BERTH_COL_POD_CAPACITY = 16,
-  /* u32: set of berth_node_volume_v1, one per pod on the node and volume of it, sorted; 0 = none (0.2)           */
+  BERTH_COL_POD_ALLOCATABLE = 16,
+  /* u32: set of berth_node_volume_v1, one per pod on the node and volume of it, sorted; 0 = none                 */
   BERTH_COL_VOLUME_SET = 17,
-  BERTH_COL_CONDITION = 18, /* u32: id of the status of the node's condition of type <key>, 0 = none such (0.4)     */
-  /* int64: 1 where the node's allocatable names the resource, be it as 0. Of berth.nodes/1 resource() only (0.5)  */
+  BERTH_COL_CONDITION = 18, /* u32: id of the status of the node's condition of type <key>, 0 = none such           */
+  /* int64: 1 where the node's allocatable names the resource, be it as 0. Of berth.nodes/1 resource() only        */
   BERTH_COL_LISTED = 20,
-  BERTH_COL_STATUS_CAPACITY = 21,  /* int64: status.capacity; key = resource, "pods" too (0.6)                      */
-  /* bitmaps next to integer columns: whether the node names the resource, be it as 0. What it does not name is 0 there. (0.6) */
+  BERTH_COL_STATUS_CAPACITY = 21,  /* int64: status.capacity; key = resource, "pods" too                            */
+  /* bitmaps next to integer columns: whether the node names the resource, be it as 0. What it does not name is 0 there. */
   BERTH_COL_HAS_ALLOCATABLE = 22,     /* status.allocatable; key = resource, "pods" too                             */
   BERTH_COL_HAS_STATUS_CAPACITY = 23  /* status.capacity; likewise                                                  */
 };

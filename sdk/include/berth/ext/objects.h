@@ -11,7 +11,7 @@ enum {
   BERTH_FIELD_BOOL = 3,     /* number: 0 or 1                                 */
   BERTH_FIELD_QUANTITY = 4, /* number: value rounded up; text: as written      */
   BERTH_FIELD_JSON = 5,     /* text: canonical JSON of the value               */
-  BERTH_FIELD_MILLI = 6     /* number: a quantity in thousandths, rounded up; text: as written (0.6) */
+  BERTH_FIELD_MILLI = 6     /* number: a quantity in thousandths, rounded up; text: as written */
 };
 typedef struct berth_field_v1 { /* closed */
   berth_str path; /* "spec.selector", "metadata.labels" */
@@ -19,11 +19,11 @@ typedef struct berth_field_v1 { /* closed */
   uint32_t reserved; /* 0 */
 } berth_field_v1;
 
-/* berth_value_v1.type where something is there that is not of the field's type, or too large: it counts as absent. (0.6) */
+/* berth_value_v1.type where something is there that is not of the field's type, or too large: it counts as absent. */
 #define BERTH_VALUE_UNREADABLE UINT32_MAX
 
 typedef struct berth_value_v1 { /* closed */
-  uint32_t type; /* the field's; 0 when absent, or BERTH_VALUE_UNREADABLE. Always 0 before 0.6, and ignored by assume() */
+  uint32_t type; /* the field's; 0 when absent, or BERTH_VALUE_UNREADABLE. Ignored by assume() */
   uint32_t present;
   int64_t number;
   berth_str text;
@@ -56,7 +56,7 @@ typedef struct berth_objects_v1 {
   /* For indexes that follow a watch: visits each object that changed after `since`, once, as it is now; `object` is NULL
    * for one that is gone. `since` is what the last call returned, 0 at first. When too much has changed for the host to
    * remember, the first visit has neither object nor name: forget everything, all objects follow. A change is also an
-   * assumption of berth.assume/1 and its end. Not from visit. (0.2)                                        [any] */
+   * assumption of berth.assume/1 and its end. Not from visit.                                              [any] */
   uint64_t (*changes)(void* ctx, uint32_t watch, uint64_t since,
                       void (*visit)(void* arg, berth_str ns, berth_str name, const berth_object_v1* object), void* arg);
 } berth_objects_v1;

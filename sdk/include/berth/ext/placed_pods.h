@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * "berth.pods/1": the pods that are on nodes, those that are nominated to one, and a journal of what came and went. (0.6)
+ * "berth.pods/1": the pods that are on nodes, those that are nominated to one, and a journal of what came and went.
  *
  * All pods are there, whatever scheduler placed them, and those that this one has placed and the API server has not
  * confirmed. They are as the snapshot of the attempt has them: nothing changes while it lasts.

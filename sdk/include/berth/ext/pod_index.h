@@ -25,7 +25,7 @@ typedef struct berth_shape_v1 {
   const berth_shape_node_v1* nodes; /* where such pods are, in no order; nodes outside the snapshot left out */
   uint32_t label_count;
   uint32_t node_count;
-  uint64_t incarnation; /* of the shape: dense ids come back, incarnations never (0.6) */
+  uint64_t incarnation; /* of the shape: dense ids come back, incarnations never */
 } berth_shape_v1;
 
 typedef struct berth_shape_change_v1 { /* closed */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Pods as a plugin sees them. Fields outside the requested groups are 0 / NULL / empty, for every plugin, always: the
  * request list is the class key, so key and behaviour cannot drift apart. In `berth simulate` with `verdictReuse: verify`,
- * and in the test kit with `traps_unasked_fields`, they are traps instead (0.6): a list of one element and a text, both of
+ * and in the test kit with `traps_unasked_fields`, they are traps instead: a list of one element and a text, both of
  * memory that cannot be read, and numbers that no pod has (BERTH_NOT_REQUESTED). */
 #ifndef BERTH_EXT_PODS_H
 #define BERTH_EXT_PODS_H
@@ -30,18 +30,18 @@ enum {
   BERTH_POD_ANNOTATIONS = 1u << 16,   /* annotations (all)                                                     */
   BERTH_POD_GROUP = 1u << 17,         /* spec.schedulingGroup                                                  */
   /* volumes of the kinds CLAIM, EPHEMERAL and INLINE only; for a pod with a CLAIM or EPHEMERAL one also name and uid, so
-   * that such a pod is a class of its own and all others share theirs (0.2)                                       */
+   * that such a pod is a class of its own and all others share theirs                                             */
   BERTH_POD_STORAGE = 1u << 18,
-  BERTH_POD_RESOURCE_CLAIMS = 1u << 19, /* resource_claims (0.2)                                               */
-  BERTH_POD_CONTAINERS = 1u << 20,    /* containers, overhead (0.4)                                            */
+  BERTH_POD_RESOURCE_CLAIMS = 1u << 19, /* resource_claims                                                     */
+  BERTH_POD_CONTAINERS = 1u << 20,    /* containers, overhead                                                  */
   /* claims; for a pod that has some, or asks for a resource with a domain ("vendor/name"), also name, uid, ns, containers and
    * container_names. A pod that has claims is a class of its own; the others share theirs by what their containers ask
-   * for, so verdicts must not depend on their names unless the filter is one that RECORDS (0.5)                      */
+   * for, so verdicts must not depend on their names unless the filter is one that RECORDS                            */
   BERTH_POD_CLAIMS = 1u << 21,
-  BERTH_POD_STATUS = 1u << 22,        /* phase, start_ns, deletion_ns (0.6)                                    */
-  BERTH_POD_CREATED = 1u << 23,       /* created_ns; pods of one second may share a class (0.6)                */
-  BERTH_POD_SCHEDULING = 1u << 24,    /* scheduler_name, preemption_policy (0.6)                               */
-  BERTH_POD_QOS = 1u << 25,           /* qos (0.6)                                                             */
+  BERTH_POD_STATUS = 1u << 22,        /* phase, start_ns, deletion_ns                                          */
+  BERTH_POD_CREATED = 1u << 23,       /* created_ns; pods of one second may share a class                      */
+  BERTH_POD_SCHEDULING = 1u << 24,    /* scheduler_name, preemption_policy                                     */
+  BERTH_POD_QOS = 1u << 25,           /* qos                                                                   */
   BERTH_POD_JSON = 1u << 30           /* json; makes every pod its own class                                   */
 };
 /* What numbers outside the requested groups are where they are traps; ids are 0 there. */
@@ -129,7 +129,7 @@ enum {
 };
 
 /* What one container, or the pod's overhead, says about one resource; each amount rounded up by itself, cpu in milli.
- * For policies with sums of their own: `resources` above has those of kube-scheduler. (0.4) */
+ * For policies with sums of their own: `resources` above has those of kube-scheduler. */
 typedef struct berth_container_amount_v1 { /* closed */
   berth_id name;
   uint32_t flags; /* BERTH_AMOUNT_* */
@@ -205,7 +205,7 @@ enum {
   BERTH_VOLUME_INLINE = 3     /* source: JSON of the volume    */
 };
 
-/* An entry of spec.resourceClaims, with what status.resourceClaimStatuses says about it. (0.5) */
+/* An entry of spec.resourceClaims, with what status.resourceClaimStatuses says about it. */
 typedef struct berth_pod_claim_v1 { /* closed */
   berth_str name;          /* of the entry                                                     */
   berth_str claim;         /* resourceClaimName; empty: none                                   */
@@ -264,15 +264,15 @@ typedef struct berth_pod_v1 {
   const berth_str* resource_claims; /* names of spec.resourceClaims */
   uint32_t resource_claim_count;
   uint32_t reserved;
-  const berth_container_v1* containers; /* init containers, then containers, in spec order (0.4) */
-  const berth_container_amount_v1* overhead; /* requests (0.4) */
+  const berth_container_v1* containers; /* init containers, then containers, in spec order */
+  const berth_container_amount_v1* overhead; /* requests */
   uint32_t resource_container_count; /* of containers */
   uint32_t overhead_count;
-  const berth_pod_claim_v1* claims; /* in spec order (0.5) */
+  const berth_pod_claim_v1* claims; /* in spec order */
   const berth_str* container_names; /* parallel to containers; empty but where the container asks for a resource with a domain */
   uint32_t claim_count;
   uint32_t container_name_count;
-  int64_t created_ns;  /* metadata.creationTimestamp, wall clock; 0: none (0.6)          */
+  int64_t created_ns;  /* metadata.creationTimestamp, wall clock; 0: none                */
   int64_t start_ns;    /* status.startTime, likewise                                     */
   int64_t deletion_ns; /* metadata.deletionTimestamp, likewise: not 0 is terminating     */
   uint32_t phase;             /* BERTH_PHASE_*                                           */
@@ -282,7 +282,6 @@ typedef struct berth_pod_v1 {
   berth_str scheduler_name; /* spec.schedulerName */
 } berth_pod_v1;
 
-/* (0.6) */
 enum {
   BERTH_PHASE_OTHER = 0, /* none, or a word that is none of these */
   BERTH_PHASE_PENDING = 1,

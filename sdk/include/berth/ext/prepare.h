@@ -12,9 +12,9 @@
 
 enum {
   BERTH_PREPARE_SKIP_SCORES_ZERO = 1u, /* ops->flags: where pre_filter answers SKIP, score gives every node 0, so that
-                                        * a choice may do without it; where scores are shown it is called (0.6)       */
+                                        * a choice may do without it; where scores are shown it is called             */
   BERTH_PREPARE_SCORE_WITHOUT_NODES = 2u /* ops->flags: pre_score does not look at the feasible nodes; nodes may be NULL
-                                          * whatever count says, which may be more than the feasible ones (0.6)       */
+                                          * whatever count says, which may be more than the feasible ones             */
 };
 
 typedef struct berth_prepare_out_v1 {

@@ -44,7 +44,7 @@ enum {
   BERTH_KIND_ANY = 255,
   BERTH_KIND_WATCH = 256, /* + the number that berth.objects/1 watch() returned */
   /* + the watch's place among those of the instance, 0 for the first: known before create(), so that the table of
-   * interests may be constant. Interests only; events say KIND_WATCH (0.3)                                        */
+   * interests may be constant. Interests only; events say KIND_WATCH                                              */
   BERTH_KIND_OWN_WATCH = 65536
 };
 
@@ -69,7 +69,7 @@ typedef struct berth_event_v1 {
   const berth_pod_v1* old_pod; /* requested groups, identity and placement, or NULL */
   const berth_pod_v1* new_pod;
   /* Fields of the watch that the interest is about; for an interest in a KIND with a resource (PERSISTENT_VOLUME, ...),
-   * of this instance's first watch of that resource (0.2). NULL without a watch, for pods and for nodes. */
+   * of this instance's first watch of that resource. NULL without a watch, for pods and for nodes. */
   const berth_object_v1* old_object;
   const berth_object_v1* new_object;
 } berth_event_v1;

@@ -13,7 +13,7 @@ enum {
   BERTH_NORM_MAX_REVERSED = 2, /* m == 0: all 100; else 100 - 100 * raw / m                                       */
   BERTH_NORM_MINMAX = 3,       /* trunc(100.0 * ((double)(raw - min) / (double)(max - min))); 0 if max == min     */
   BERTH_NORM_CUSTOM = 4,
-  BERTH_NORM_MINMAX_INTEGER = 5 /* (raw - min) * 100 / (max - min) in integers, exact; 0 if max == min (0.6)       */
+  BERTH_NORM_MINMAX_INTEGER = 5 /* (raw - min) * 100 / (max - min) in integers, exact; 0 if max == min             */
 };
 
 typedef struct berth_score_ops_v1 {
@@ -25,7 +25,7 @@ typedef struct berth_score_ops_v1 {
   /* NORM_CUSTOM only: scores[i] belongs to nodes[i], all feasible nodes at once, in place.                      [cycle] */
   berth_code (*normalize)(void* self, const berth_cycle_v1* cycle, const berth_slot* nodes, int64_t* scores,
                           uint32_t count, berth_note_v1* note);
-  uint32_t deps; /* BERTH_DEP_*: what score depends on, where that is less than the plugin's deps; 0: those. (0.6) */
+  uint32_t deps; /* BERTH_DEP_*: what score depends on, where that is less than the plugin's deps; 0: those. */
   uint32_t reserved; /* 0 */
 } berth_score_ops_v1;
 

@@ -80,15 +80,14 @@ typedef struct berth_clock_v1 { /* "berth.clock/1"; virtual in tests and simulat
 typedef struct berth_intern_v1 { /* "berth.intern/1"; ids that the host shows live for the call or the cycle, unless pinned */
   uint32_t struct_size;
   uint32_t reserved;
-  /* The id lives as long as the instance; of a plugin that was built before 0.6, one that was made after create() lives for
-   * the cycle. 0, and a line in the log, for a text beyond the 65,536th of the instance after create(), and where the host has
-   * no room: texts without end, names of pods say, are for intern_for_cycle().          [load] [cycle] [worker] [watch] */
+  /* The id lives as long as the instance. 0, and a line in the log, for a text beyond the 65,536th of the instance after
+   * create(), and where the host has no room: texts without end, names of pods say, are for intern_for_cycle().
+   *                                                                                     [load] [cycle] [worker] [watch] */
   berth_id (*intern)(void* ctx, berth_str text);
-  berth_str (*text)(void* ctx, berth_id id);     /* valid while the id is; empty for 0                              [any] */
+  void (*text)(void* ctx, berth_id id, berth_str* out); /* *out is valid while the id is; empty for 0               [any] */
   void (*pin)(void* ctx, berth_id id);                                                                           /* [any] */
   void (*unpin)(void* ctx, berth_id id);                                                                         /* [any] */
-  void (*text_of)(void* ctx, berth_id id, berth_str* out); /* text(), for languages without structs as results (0.6) [any] */
-  /* The id lives for the call or the cycle, unless it is pinned. (0.6)                  [load] [cycle] [worker] [watch] */
+  /* The id lives for the call or the cycle, unless it is pinned.                        [load] [cycle] [worker] [watch] */
   berth_id (*intern_for_cycle)(void* ctx, berth_str text);
 } berth_intern_v1;
 
@@ -112,18 +111,14 @@ typedef struct berth_executor_v1 {
   uint32_t struct_size;
   uint32_t reserved;
   berth_code (*submit)(void* ctx, void (*task)(void* arg), void* arg);                                    /* [any] */
-  /* Runs task every period_ms until shutdown, first after one period; on the virtual clock where there is one.  [load] */
-  berth_code (*every)(void* ctx, uint32_t period_ms, void (*task)(void* arg), void* arg);
   /* Calls body(arg, i) for each i in [0, count), possibly concurrently; returns when all are done.     [cycle] [binder] */
   void (*parallel_for)(void* ctx, uint32_t count, void (*body)(void* arg, uint32_t i), void* arg);
-  /* Runs task once, delay_ms from now, on the virtual clock where there is one. It may not run any more when the host
-   * shuts down. (0.2)                                                                                       [any] */
-  berth_code (*after)(void* ctx, uint32_t delay_ms, void (*task)(void* arg), void* arg);
-  /* As `after`, or as `every` where period_ms is not 0 (then [load] only), with a handle for cancel(). (0.6)     [any] */
+  /* Runs task delay_ms from now, on the virtual clock where there is one, and every period_ms after that where it is not 0
+   * (then [load] only). It may not run any more when the host shuts down. *handle is for cancel().              [any] */
   berth_code (*start)(void* ctx, uint32_t delay_ms, uint32_t period_ms, void (*task)(void* arg), void* arg,
                       uint64_t* handle);
   /* OK: the task does not begin any more. NOT_FOUND: there is no such task, or it has begun and is not periodic; a call that is
-   * under way is not waited for. (0.6)                                                                       [any] */
+   * under way is not waited for.                                                                             [any] */
   berth_code (*cancel)(void* ctx, uint64_t handle);
 } berth_executor_v1;
 

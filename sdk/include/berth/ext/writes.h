@@ -8,10 +8,10 @@
 
 #include "cycle.h"
 
-/* Asynchronous: `done` is called exactly once, from any thread, possibly before the call returns. The call returns OK when
- * the write was taken, DENIED or BAD_ARGS (with `done` not called) otherwise: BAD_ARGS for an empty name, and for a patch that
- * is no JSON object or changes what it may not; the log says which. The code of `done` is OK, NOT_FOUND when the object is gone,
- * CONFLICT when another version or uid is there, or ERROR. */
+/* Asynchronous: `done` is called exactly once, from any thread, possibly before the call returns; it may be NULL. The call
+ * returns OK when the write was taken, DENIED or BAD_ARGS (with `done` not called) otherwise: BAD_ARGS for an empty name, and
+ * for a patch that is no JSON object or changes what it may not; the log says which. The code of `done` is OK, NOT_FOUND when
+ * the object is gone, CONFLICT when another version or uid is there, or ERROR. */
 typedef void (*berth_write_done_v1)(void* arg, berth_code code, berth_str text);
 
 typedef struct berth_writes_v1 {

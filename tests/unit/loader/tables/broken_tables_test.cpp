@@ -172,7 +172,7 @@ const Case k_cases[] = {
      [](Library& l) {
        for (std::size_t i = 0; i < 11; ++i) l.set<std::uint64_t>(l.table(DT_SYMTAB) + i * sizeof(Elf64_Sym) + 8, 0x100);
      },
-     "berth_library_entry_v0 is where there is no code\n"},
+     "berth_library_entry_v1 is where there is no code\n"},
     {"an init function that is no code",
      [](Library& l) {
        l.set<std::int64_t>(l.entry(DT_PLTGOT) - 8, DT_INIT);

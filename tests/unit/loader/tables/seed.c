@@ -13,11 +13,11 @@ static int numbers[4] = {1, 2, 3, 4};
 int* const pointers[] = {&numbers[0], &numbers[1], &numbers[2], &numbers[3], &numbers[0], &numbers[1]};
 static int bytes_without_content[2000];
 
-SEEN int berth_library_entry_v0(void);
+SEEN int berth_library_entry_v1(void);
 SEEN int another(const char* text);
 extern int absent(void) __attribute__((weak));
 
-SEEN int berth_library_entry_v0(void) { return *pointers[2] + per_thread++ + per_thread_seen; }
+SEEN int berth_library_entry_v1(void) { return *pointers[2] + per_thread++ + per_thread_seen; }
 SEEN int another(const char* text) {
   bytes_without_content[7] = (int)strlen(text);
   puts(text);

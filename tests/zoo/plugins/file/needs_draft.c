@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Offers a point that is a draft, and was built for a preview that had it, maybe in another form. */
+ * Offers a point that is a draft, and was built for a minor that had it, maybe in another form. */
+#define BERTH_MINOR_REQUIRED 0u
 #include <berth/plugin.h>
 #undef BERTH_ABI_MINOR
 #define BERTH_ABI_MINOR 5u

@@ -37,8 +37,8 @@ static berth_code zoo_filter(void* self, const berth_cycle_v1* cycle, const bert
   return BERTH_OK;
 }
 #include "zoo_plugin.h"
-BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void);
-BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void) {
+BERTH_EXPORT const berth_library_v1* berth_library_entry_v1(void);
+BERTH_EXPORT const berth_library_v1* berth_library_entry_v1(void) {
   end_if("entry");
   return &zoo_library;
 }

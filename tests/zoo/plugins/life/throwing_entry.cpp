@@ -3,7 +3,7 @@
 #define ZOO_OWN_ENTRY
 #include <stdexcept>
 #include "zoo_plugin.h"
-extern "C" const berth_library_v1* berth_library_entry_v0(void) {
+extern "C" const berth_library_v1* berth_library_entry_v1(void) {
   if (zoo_library.plugin_count != 0) throw std::runtime_error("no racks today");
   return &zoo_library;
 }

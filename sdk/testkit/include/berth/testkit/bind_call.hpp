@@ -11,8 +11,7 @@ namespace berth::testkit {
 /// Outlives the policy's use of raw(): until it has called complete(), or has answered anything but ASYNC.
 class RecordedCall {
  public:
-  /// A call about the node of that name. It is never cancelled, the pod exists, and there is no node(): BERTH_HAS
-  /// says that the field is there, and it is null.
+  /// A call about the node of that name. It is never cancelled, the pod exists, and node() finds none.
   explicit RecordedCall(const std::string& node);
   ~RecordedCall();
   // The policy has a pointer to it.

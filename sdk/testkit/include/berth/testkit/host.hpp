@@ -135,8 +135,7 @@ class FakeHost {
 
   static std::uint32_t bind_column(void* ctx, std::uint32_t kind, berth_str key);
   static std::uint32_t bind_request(void* ctx, berth_str resource);
-  static void bind_fields(void* ctx, std::uint32_t groups);
-  static std::uint64_t bind_groups(void* ctx, std::uint64_t groups);
+  static std::uint64_t bind_fields(void* ctx, std::uint64_t groups);
   static void bind_label(void* ctx, berth_str key);
 
   // Missing ones first, then those of the test, then those below.

@@ -13,7 +13,7 @@ inline const berth_library_v1* tested_library() {
   void* const file = ::dlopen(BERTH_TESTED_FILE, RTLD_NOW | RTLD_LOCAL);
   void* const entry = file == nullptr ? nullptr : ::dlsym(file, BERTH_ENTRY_SYMBOL);
   if (entry == nullptr) throw std::runtime_error(::dlerror());
-  return reinterpret_cast<decltype(&berth_library_entry_v0)>(entry)();
+  return reinterpret_cast<decltype(&berth_library_entry_v1)>(entry)();
 }
 
 }  // namespace berth::testkit

@@ -14,7 +14,7 @@ BERTH_TESTKIT_INLINE RecordedCall::RecordedCall(const std::string& node) : node_
             static_cast<RecordedCall*>(ctx)->outcomes.push_back({code, text_of(text)});
           },
           [](void*) { return 1u; },
-          nullptr};
+          [](void*, void (*)(void*, const berth_node_block_v1*), void*) -> berth_code { return BERTH_NOT_FOUND; }};
 }
 
 BERTH_TESTKIT_INLINE Outcome bind(Policy& policy, const PodSpec& pod, RecordedCall& call) {

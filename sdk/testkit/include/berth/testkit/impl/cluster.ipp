@@ -14,16 +14,8 @@ BERTH_TESTKIT_INLINE void FakeCluster::install(FakeHost& host) {
         std::uint64_t handle = 0;
         return start_task(ctx, 0, 0, task, arg, &handle);
       },
-      [](void* ctx, std::uint32_t period_ms, void (*task)(void*), void* arg) -> berth_code {
-        std::uint64_t handle = 0;
-        return period_ms == 0 ? berth_code{BERTH_BAD_ARGS} : start_task(ctx, period_ms, period_ms, task, arg, &handle);
-      },
       [](void*, std::uint32_t count, void (*body)(void*, std::uint32_t), void* arg) {
         for (std::uint32_t i = 0; i < count; ++i) body(arg, i);
-      },
-      [](void* ctx, std::uint32_t delay_ms, void (*task)(void*), void* arg) -> berth_code {
-        std::uint64_t handle = 0;
-        return start_task(ctx, delay_ms, 0, task, arg, &handle);
       },
       &start_task,
       [](void* ctx, std::uint64_t handle) -> berth_code {

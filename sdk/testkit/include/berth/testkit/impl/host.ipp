@@ -14,14 +14,8 @@ BERTH_TESTKIT_INLINE FakeHost::FakeHost() {
   volume_sets_.emplace_back();
   host_ = {sizeof host_,    BERTH_ABI_MINOR,         BERTH_DATA_MODEL, this,
            str("test kit"), &FakeHost::find_service, BERTH_SCORE_MAX};
-  binder_ = {sizeof binder_,
-             0,
-             this,
-             &FakeHost::bind_column,
-             &FakeHost::bind_request,
-             &FakeHost::bind_fields,
-             &FakeHost::bind_label,
-             &FakeHost::bind_groups};
+  binder_ = {sizeof binder_,       0, this, &FakeHost::bind_column, &FakeHost::bind_request, &FakeHost::bind_fields,
+             &FakeHost::bind_label};
 }
 
 BERTH_TESTKIT_INLINE berth_id FakeHost::id(std::string_view text) {
@@ -68,7 +62,7 @@ BERTH_TESTKIT_INLINE std::string FakeHost::made_reason(berth_reason reason) cons
 BERTH_TESTKIT_INLINE std::uint32_t FakeHost::bind_column(void* ctx, std::uint32_t kind, berth_str key) {
   FakeHost& h = self(ctx);
   if (h.missing_columns.count(kind) != 0) return BERTH_NO_COLUMN;
-  if (kind == BERTH_COL_POD_FREE || kind == BERTH_COL_POD_CAPACITY) h.pod_groups |= BERTH_POD_REQUESTS;
+  if (kind == BERTH_COL_POD_FREE || kind == BERTH_COL_POD_ALLOCATABLE) h.pod_groups |= BERTH_POD_REQUESTS;
   for (std::size_t i = 0; i < h.columns.size(); ++i) {
     if (h.columns[i].kind == kind && h.columns[i].key == text_of(key)) return static_cast<std::uint32_t>(i);
   }
@@ -81,9 +75,7 @@ BERTH_TESTKIT_INLINE std::uint32_t FakeHost::bind_request(void* ctx, berth_str r
   return static_cast<std::uint32_t>(self(ctx).requests.size() - 1);
 }
 
-BERTH_TESTKIT_INLINE void FakeHost::bind_fields(void* ctx, std::uint32_t groups) { bind_groups(ctx, groups); }
-
-BERTH_TESTKIT_INLINE std::uint64_t FakeHost::bind_groups(void* ctx, std::uint64_t groups) {
+BERTH_TESTKIT_INLINE std::uint64_t FakeHost::bind_fields(void* ctx, std::uint64_t groups) {
   const std::uint64_t known = groups & ~self(ctx).missing_pod_groups;
   self(ctx).pod_groups |= known;
   return known;
@@ -103,16 +95,12 @@ BERTH_TESTKIT_INLINE const void* FakeHost::built_in(std::string_view id) {
   static const berth_intern_v1 intern{sizeof intern,
                                       0,
                                       [](void* c, berth_str s) { return self(c).id(text_of(s)); },
-                                      [](void* c, berth_id i) {
-                                        const FakeHost& h = self(c);
-                                        return i == 0 || i > h.texts_.size() ? berth_str{} : str(h.texts_[i - 1]);
-                                      },
-                                      [](void*, berth_id) {},
-                                      [](void*, berth_id) {},
                                       [](void* c, berth_id i, berth_str* out) {
                                         const FakeHost& h = self(c);
                                         *out = i == 0 || i > h.texts_.size() ? berth_str{} : str(h.texts_[i - 1]);
                                       },
+                                      [](void*, berth_id) {},
+                                      [](void*, berth_id) {},
                                       [](void* c, berth_str s) { return self(c).id(text_of(s)); }};
   static const berth_sets_v1 sets{
       sizeof sets,

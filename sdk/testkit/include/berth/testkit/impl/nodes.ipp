@@ -98,7 +98,7 @@ BERTH_TESTKIT_INLINE const void* BlockRecord::make_column(const FakeHost::AskedC
     // Arrays by the pod's resources.
     case BERTH_COL_POD_FREE:
       return pod_columns(true);
-    case BERTH_COL_POD_CAPACITY:
+    case BERTH_COL_POD_ALLOCATABLE:
       return pod_columns(false);
     // A policy that asks for another kind needs the real host: `berth simulate`.
     default:

@@ -277,6 +277,7 @@ BERTH_TESTKIT_INLINE std::vector<Answer> Attempt::filter_block(std::vector<berth
   const auto* filter = policy_.ops<berth_filter_ops_v1>("berth.filter/1");
   const berth_code code = filter->filter(policy_.self(), &cycle_, block.raw(), &out, note.raw());
   if (code != BERTH_OK) throw CallError({code, note.text()});
+  if (out.flags != 0) throw std::logic_error("filter set the reserved flags of its answer");
   // The pass without reasons must agree.
   std::vector<std::uint64_t> again(block.candidates(), block.candidates() + block.words());
   std::vector<std::uint64_t> unresolvable_again(block.words());
@@ -300,7 +301,7 @@ BERTH_TESTKIT_INLINE std::vector<Answer> Attempt::filter_block(std::vector<berth
       answers.push_back({.passes = bit(pass),
                          .unresolvable = bit(unresolvable),
                          .reason = policy_.sentence(reasons[row]),
-                         .pending = bit(pending) || (out.flags & BERTH_FILTER_PENDING) != 0});
+                         .pending = bit(pending)});
   }
   return answers;
 }
