@@ -23,6 +23,11 @@ inline std::string pod_key(std::string_view ns, std::string_view name) {
 inline std::string object_key(std::string_view resource, std::string_view ns, std::string_view name) {
   return std::string(resource).append("/").append(pod_key(ns, name));
 }
+inline std::string key_of_pod(const model::Pod& pod) { return pod.key(); }
+inline std::string key_of_node(const model::Node& node) { return node.name; }
+inline std::string key_of_object(const model::Object& object) {
+  return object_key(object.resource, object.ns, object.name);
+}
 
 /// What a watch shows when a pod stood at `before` and now stands at `after`; null is gone. Finished pods are not
 /// shown.
@@ -67,9 +72,9 @@ struct EmbeddedCluster::Store {
   const Options options;
 
   mutable Mutex mutex;  // leaf of the lock order
-  OrderedObjects<model::PodPtr> pods GUARDED_BY(mutex);
-  OrderedObjects<model::NodePtr> nodes GUARDED_BY(mutex);
-  OrderedObjects<model::ObjectPtr> objects GUARDED_BY(mutex);
+  OrderedObjects<model::PodPtr, key_of_pod> pods GUARDED_BY(mutex);
+  OrderedObjects<model::NodePtr, key_of_node> nodes GUARDED_BY(mutex);
+  OrderedObjects<model::ObjectPtr, key_of_object> objects GUARDED_BY(mutex);
   std::deque<News> news GUARDED_BY(mutex);
   std::vector<RecordedWrite> writes GUARDED_BY(mutex);
   std::vector<PlannedFailure> failures GUARDED_BY(mutex);
