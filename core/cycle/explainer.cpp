@@ -29,12 +29,9 @@ Explanation Explainer::explain(const model::PodPtr& pod, ExplainWith with) {
   const framework::PreFilterResult prepared = framework::run_pre_filter(
       *context, cycle_.candidates_.data(), cycle_.candidates_.size(), cycle_.pre_filter_scratch_);
   if (!prepared.verdict.success()) {
-    explanation.pod_rejection = NodeExplanation{"*",
-                                                prepared.verdict.code,
-                                                std::string(cycle_.framework_.names().name(prepared.verdict.plugin)),
-                                                prepared.verdict.reasons,
-                                                0,
-                                                {}};
+    explanation.pod_rejection =
+        NodeExplanation{"*", prepared.verdict.code,
+                        std::string(cycle_.framework_.names().name(prepared.verdict.plugin)), prepared.verdict.reasons};
     return explanation;
   }
   Diagnosis diagnosis;
@@ -44,6 +41,7 @@ Explanation Explainer::explain(const model::PodPtr& pod, ExplainWith with) {
   cycle_.filter_pass_.diagnose(*context, cycle_.candidates_.data(), nominated, diagnosis, &verdicts,
                                with.details ? &details : nullptr);
   std::vector<cache::Slot> feasible;
+  explanation.nodes.reserve(bitmap::count(cycle_.candidates_.data(), cycle_.candidates_.size()));
   std::vector<std::size_t> place_of(cycle_.snapshot_.slot_count(), k_no_place);
   for (const cache::Slot slot : cycle_.snapshot_.order()) {
     if (!bitmap::test(cycle_.candidates_.data(), slot)) continue;
@@ -70,18 +68,20 @@ Explanation Explainer::explain(const model::PodPtr& pod, ExplainWith with) {
     explanation.error = pre_scored.error().message;
     return explanation;
   }
+  if (with.scores)
+    for (std::size_t i = 0; i < feasible.size(); ++i) row(i).scores.reserve(context->profile().score.size());
   ScorePass::Each keep;
   if (with.scores)
     keep = [&](const framework::Scorer& scorer, std::span<const std::int64_t> scores) {
-      for (std::size_t i = 0; i < scores.size(); ++i)
-        row(i).scores.emplace_back(scorer.plugin->name(), scorer.weight * scores[i]);
+      explanation.scorers.emplace_back(scorer.plugin->name());
+      for (std::size_t i = 0; i < scores.size(); ++i) row(i).scores.push_back(scorer.weight * scores[i]);
     };
   const Status scored = cycle_.score_pass_.run(*context, feasible, false, keep);
-  for (std::size_t i = 0; i < feasible.size(); ++i) {
-    row(i).total = cycle_.score_pass_.sums()[feasible[i]];
-    if (!with.scores) continue;
-    for (const framework::AbsentRuntime& absent : context->profile().absent)
-      if (absent.scores_zero) row(i).scores.emplace_back(absent.name, 0);
+  for (std::size_t i = 0; i < feasible.size(); ++i) row(i).total = cycle_.score_pass_.sums()[feasible[i]];
+  for (const framework::AbsentRuntime& absent : context->profile().absent) {
+    if (!with.scores || !absent.scores_zero) continue;
+    explanation.scorers.push_back(absent.name);
+    for (std::size_t i = 0; i < feasible.size(); ++i) row(i).scores.push_back(0);
   }
   if (!scored.ok()) explanation.error = scored.error().message;
   if (!scored.ok() || !cycle_.extender_pass_.judges(*pod)) return explanation;
@@ -91,10 +91,10 @@ Explanation Explainer::explain(const model::PodPtr& pod, ExplainWith with) {
     explanation.error = ranks.error().message;
     return explanation;
   }
-  for (std::size_t i = 0; i < feasible.size(); ++i) {
-    row(i).total = cycle_.totals_[i];
-    for (const extender::Extenders::Score& score : cycle_.extender_pass_.scores())
-      row(i).scores.emplace_back(score.by->name(), score.added[i]);
+  for (std::size_t i = 0; i < feasible.size(); ++i) row(i).total = cycle_.totals_[i];
+  for (const extender::Extenders::Score& score : cycle_.extender_pass_.scores()) {
+    explanation.scorers.emplace_back(score.by->name());
+    for (std::size_t i = 0; i < feasible.size(); ++i) row(i).scores.push_back(score.added[i]);
   }
   return explanation;
 }

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cache/node_row.hpp"
@@ -23,11 +22,11 @@ struct ExplanationDetail {
 struct NodeExplanation {
   std::string node;
   framework::Code code = framework::Code::success;
-  std::string plugin;                                        // rejected: who; an extender by its URL
-  std::vector<std::string> reasons;                          // rejected: why
-  std::int64_t total = 0;                                    // feasible: weighted sum
-  std::vector<std::pair<std::string, std::int64_t>> scores;  // feasible: weight * score per plugin
-  std::vector<ExplanationDetail> details = {};               // rejected: when they were asked for
+  std::string plugin;                           // rejected: who; an extender by its URL
+  std::vector<std::string> reasons;             // rejected: why
+  std::int64_t total = 0;                       // feasible: weighted sum
+  std::vector<std::int64_t> scores = {};        // feasible: weight * score, by Explanation::scorers
+  std::vector<ExplanationDetail> details = {};  // rejected: when they were asked for
 };
 /// What an explanation has beyond verdicts, reasons and scores.
 struct ExplainWith {
@@ -41,6 +40,7 @@ struct ExplainWith {
 struct Explanation {
   std::optional<NodeExplanation> pod_rejection;  // pre-filter rejected the pod; node is "*"
   std::vector<NodeExplanation> nodes;            // those that pre-filter left, in list order; then what extenders added
+  std::vector<std::string> scorers;              // who scored: plugins, then extenders by their URLs
   std::string error;                             // scoring failed
 };
 

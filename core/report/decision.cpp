@@ -4,6 +4,9 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <limits>
 
 #include "base/product.hpp"
 #include "text/json_writer.hpp"
@@ -11,52 +14,80 @@
 namespace berth::report {
 namespace {
 
-void write_node_rejection(text::JsonWriter& json, const cycle::NodeExplanation& node) {
-  json.begin_object().key("plugin").text(node.plugin).key("code").text(framework::code_name(node.code));
-  json.key("reasons").begin_list();
-  for (const std::string& reason : node.reasons) json.text(reason);
-  json.end_list().end_object();
+constexpr std::size_t k_top_scores = 3;
+
+void append_number(std::string& out, std::int64_t number) {
+  char digits[std::numeric_limits<std::int64_t>::digits10 + 3];
+  out.append(digits, std::to_chars(std::begin(digits), std::end(digits), number).ptr);
 }
 
-void write_scores(text::JsonWriter& json, const cycle::NodeExplanation& node) {
-  json.begin_object().key("total").number(node.total).key("plugins").begin_object();
-  for (const auto& [plugin, score] : node.scores) json.key(plugin).number(score);
-  json.end_object().end_object();
-}
+/// Appends what all nodes say about a pod: of many pods and nodes that is nearly all there is to write, so what nodes
+/// have in common is put into words once.
+class JudgedNodes {
+ public:
+  explicit JudgedNodes(std::string& out) : out_(out) {}
 
-void write_node_scores(text::JsonWriter& json, const cycle::Explanation& explanation) {
-  json.key("rejected").begin_object();
-  if (explanation.pod_rejection) write_node_rejection(json.key("*"), *explanation.pod_rejection);
-  for (const cycle::NodeExplanation& node : explanation.nodes)
-    if (node.code != framework::Code::success) write_node_rejection(json.key(node.node), node);
-  json.end_object().key("scores").begin_object();
-  if (explanation.error.empty())
+  void append(const cycle::Explanation& explanation) {
+    out_ += ",\"rejected\":{";
+    is_first_ = true;
+    if (explanation.pod_rejection) rejection("*", *explanation.pod_rejection);
     for (const cycle::NodeExplanation& node : explanation.nodes)
-      if (node.code == framework::Code::success) write_scores(json.key(node.node), node);
-  json.end_object();
-}
+      if (node.code != framework::Code::success) rejection(node.node, node);
+    out_ += "},\"scores\":{";
+    is_first_ = true;
+    if (explanation.error.empty()) {
+      for (const std::string& scorer : explanation.scorers) {
+        std::string& key = score_keys_.emplace_back(score_keys_.empty() ? "" : ",");
+        text::append_json_string(key, scorer);
+        key += ':';
+      }
+      for (const cycle::NodeExplanation& node : explanation.nodes)
+        if (node.code == framework::Code::success) scores(node);
+    }
+    out_ += '}';
+  }
 
-std::string decision_json(const Decision& decision) {
-  text::JsonWriter json;
-  json.begin_object().key("pod").text(decision.pod->key()).key("node");
-  if (decision.node.empty()) {
-    json.null().key("message").text(decision.message);
-  } else {
-    json.text(decision.node).key("evaluatedNodes").number(decision.evaluated_nodes);
-    json.key("feasibleNodes").number(decision.feasible_nodes);
+ private:
+  void name(std::string_view node) {
+    if (!is_first_) out_ += ',';
+    is_first_ = false;
+    text::append_json_string(out_, node);
   }
-  if (!decision.nominated_node.empty()) json.key("nominatedNode").text(decision.nominated_node);
-  if (!decision.victims.empty()) {
-    json.key("victims").begin_list();
-    for (const std::string& victim : decision.victims) json.text(victim);
-    json.end_list();
+
+  void rejection(std::string_view node_name, const cycle::NodeExplanation& node) {
+    name(node_name);
+    auto said = std::find_if(said_.begin(), said_.end(), [&](const auto& known) {
+      return known.first->code == node.code && known.first->plugin == node.plugin &&
+             known.first->reasons == node.reasons;
+    });
+    if (said == said_.end()) {
+      if (said_.size() == k_kinds_kept) said_.clear();
+      text::JsonWriter json;
+      json.begin_object().key("plugin").text(node.plugin).key("code").text(framework::code_name(node.code));
+      said = said_.emplace(said_.end(), &node, ":" + json.key("reasons").texts(node.reasons).end_object().take());
+    }
+    out_ += said->second;
   }
-  if (!decision.post_filter_message.empty()) json.key("postFilterMessage").text(decision.post_filter_message);
-  if (!decision.pre_bind.empty()) json.key("preBind").text(decision.pre_bind);
-  if (!decision.claims.empty()) json.key("claims").raw(decision.claims);
-  if (decision.explanation) write_node_scores(json, *decision.explanation);
-  return json.end_object().take();
-}
+
+  void scores(const cycle::NodeExplanation& node) {
+    name(node.node);
+    out_ += ":{\"total\":";
+    append_number(out_, node.total);
+    out_ += ",\"plugins\":{";
+    for (std::size_t i = 0; i < node.scores.size(); ++i) {
+      out_ += score_keys_[i];
+      append_number(out_, node.scores[i]);
+    }
+    out_ += "}}";
+  }
+
+  std::string& out_;
+  bool is_first_ = true;
+  static constexpr std::size_t k_kinds_kept = 16;
+  std::vector<std::pair<const cycle::NodeExplanation*, std::string>>
+      said_;  // a node that is rejected so, and the words
+  std::vector<std::string> score_keys_;
+};
 
 }  // namespace
 
@@ -76,7 +107,8 @@ Decision describe(const model::PodPtr& pod, const cycle::Outcome& outcome, const
   decision.post_filter_message = rejection.post_filter_message;
   if (rejection.nomination.mode == model::Nomination::Mode::set)
     decision.nominated_node = symbols.text(rejection.nomination.node);
-  decision.preemption = rejection.preemption;
+  if (rejection.preemption)
+    decision.preemption = std::make_shared<const preemption::PreemptionReport>(*rejection.preemption);
   for (const std::string& uid : rejection.victims)
     if (const auto victim = cache.find_pod(uid); victim && !victim->pod->deleting)
       decision.victims.push_back(victim->pod->key());
@@ -84,11 +116,49 @@ Decision describe(const model::PodPtr& pod, const cycle::Outcome& outcome, const
   return decision;
 }
 
+void keep_top_scores(Decision& decision) {
+  if (!decision.explanation) return;
+  std::vector<const cycle::NodeExplanation*> best;
+  for (const cycle::NodeExplanation& node : decision.explanation->nodes)
+    if (node.code == framework::Code::success) best.push_back(&node);
+  const auto end = best.begin() + static_cast<std::ptrdiff_t>(std::min(best.size(), k_top_scores));
+  // The nodes lie in their order, which decides about equals.
+  std::partial_sort(best.begin(), end, best.end(),
+                    [](const auto* a, const auto* b) { return a->total != b->total ? a->total > b->total : a < b; });
+  decision.top_scores.clear();
+  for (auto at = best.begin(); at != end; ++at) decision.top_scores.emplace_back((*at)->node, (*at)->total);
+}
+
+std::string decisions_head() { return fmt::format("{{\"scheduler\":\"{}\",\"decisions\":[", product()); }
+
+std::string claims_member(std::string_view claims) { return fmt::format(",\"claims\":{}", claims); }
+
+std::size_t append_decision(std::string& out, const Decision& decision, bool is_first) {
+  out += is_first ? "\n" : ",\n";
+  text::JsonWriter json;
+  json.begin_object().key("pod").text(decision.pod->key()).key("node");
+  if (decision.node.empty()) {
+    json.null().key("message").text(decision.message);
+  } else {
+    json.text(decision.node).key("evaluatedNodes").number(decision.evaluated_nodes);
+    json.key("feasibleNodes").number(decision.feasible_nodes);
+  }
+  if (!decision.nominated_node.empty()) json.key("nominatedNode").text(decision.nominated_node);
+  if (!decision.victims.empty()) json.key("victims").texts(decision.victims);
+  if (!decision.post_filter_message.empty()) json.key("postFilterMessage").text(decision.post_filter_message);
+  if (!decision.pre_bind.empty()) json.key("preBind").text(decision.pre_bind);
+  out += json.take();
+  const std::size_t claims_at = out.size();
+  if (!decision.claims.empty()) out += claims_member(decision.claims);
+  if (decision.explanation) JudgedNodes(out).append(*decision.explanation);
+  out += '}';
+  return claims_at;
+}
+
 std::string decisions_json(const std::vector<Decision>& decisions) {
-  // A decision on each line, for people who look for one.
-  std::string out = fmt::format("{{\"scheduler\":\"{}\",\"decisions\":[", product());
-  for (std::size_t i = 0; i < decisions.size(); ++i) out += (i == 0 ? "\n" : ",\n") + decision_json(decisions[i]);
-  return out + "\n]}\n";
+  std::string out = decisions_head();
+  for (std::size_t i = 0; i < decisions.size(); ++i) append_decision(out, decisions[i], i == 0);
+  return out.append(k_decisions_end);
 }
 
 }  // namespace berth::report

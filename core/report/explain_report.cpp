@@ -243,7 +243,8 @@ class Explainer {
                              feasible_.size() + rejected_.size())) +
             '\n';
     std::vector<TextTable::Column> columns{{""}, {"NODE"}, {"TOTAL", k_right}};
-    for (const auto& [plugin, points] : feasible_.front()->scores) columns.push_back({plugin, k_right});
+    const cycle::Explanation& explanation = *subject_.explained->explanation;
+    for (const std::string& scorer : explanation.scorers) columns.push_back({scorer, k_right});
     TextTable table(std::move(columns));
     const std::size_t rows = limit(feasible_.size());
     std::size_t hidden = 0;
@@ -254,7 +255,7 @@ class Explainer {
         continue;
       }
       std::vector<std::string> cells{is_chosen ? "→" : "", feasible_[i]->node, std::to_string(feasible_[i]->total)};
-      for (const auto& [plugin, points] : feasible_[i]->scores) cells.push_back(std::to_string(points));
+      for (const std::int64_t points : feasible_[i]->scores) cells.push_back(std::to_string(points));
       table.add(std::move(cells));
     }
     out_ += table.render(2);
@@ -352,7 +353,7 @@ void write_explanation(text::JsonWriter& json, const cycle::Explanation& explana
   for (const NodeExplanation& node : explanation.nodes) {
     if (node.code != framework::Code::success || !explanation.error.empty()) continue;
     json.key(node.node).begin_object().key("total").number(node.total).key("plugins").begin_object();
-    for (const auto& [plugin, points] : node.scores) json.key(plugin).number(points);
+    for (std::size_t i = 0; i < node.scores.size(); ++i) json.key(explanation.scorers[i]).number(node.scores[i]);
     json.end_object().end_object();
   }
   json.end_object();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/report_json.hpp"
 
+#include <sstream>
+#include <utility>
+
 #include "base/product.hpp"
 #include "config/read/yaml_writer.hpp"
 #include "text/json_writer.hpp"
@@ -8,6 +11,8 @@
 
 namespace berth::report {
 namespace {
+
+constexpr std::size_t k_piece_bytes = std::size_t{1} << 16;  // of the text that is in memory
 
 constexpr PodState k_states[] = {PodState::placed,   PodState::pending,  PodState::gated,  PodState::foreign,
                                  PodState::deleting, PodState::finished, PodState::running};
@@ -125,8 +130,11 @@ void write_devices(text::JsonWriter& json, const DeviceReport& devices) {
 
 }  // namespace
 
-std::string render_json(const SimulationReport& report) {
+void print_json(const SimulationReport& report, std::ostream& out) {
   text::JsonWriter json;
+  const auto give = [&] {
+    if (json.size() >= k_piece_bytes) json.give_to(out);
+  };
   json.begin_object();
   json.key("scheduler").text(product());
   json.key("totals").begin_object();
@@ -138,10 +146,16 @@ std::string render_json(const SimulationReport& report) {
   write_changes(json, report.changes);
   write_fill(json, report.fill);
   json.key("pods").begin_list();
-  for (const PodLine& pod : report.pods) write_pod(json, pod);
+  for (const PodLine& pod : report.pods) {
+    write_pod(json, pod);
+    give();
+  }
   json.end_list();
   json.key("nodes").begin_list();
-  for (const NodeLine& node : report.nodes) write_node(json, node, report.resources);
+  for (const NodeLine& node : report.nodes) {
+    write_node(json, node, report.resources);
+    give();
+  }
   json.end_list();
   if (!report.evictions.empty()) {
     json.key("evictions").begin_list();
@@ -156,7 +170,13 @@ std::string render_json(const SimulationReport& report) {
   json.end_list();
   write_devices(json, report.devices);
   json.end_object();
-  return json.take() + "\n";
+  out << json.take() << '\n';
+}
+
+std::string render_json(const SimulationReport& report) {
+  std::ostringstream out;
+  print_json(report, out);
+  return std::move(out).str();
 }
 
 std::string yaml_of_json(const std::string& json) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <iosfwd>
 #include <string>
 
 #include "report/simulate_report.hpp"
@@ -35,6 +36,8 @@ namespace berth::report {
 ///
 /// claims, devicePools and devices are left out when there are none.
 std::string render_json(const SimulationReport& report);
+/// The same, without having all of it in memory.
+void print_json(const SimulationReport& report, std::ostream& out);
 /// The same as YAML.
 std::string render_yaml(const SimulationReport& report);
 

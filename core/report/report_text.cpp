@@ -120,7 +120,7 @@ class TableReport {
     std::vector<std::string> cells{pod.ns, pod.name};
     const bool tried = pod.state == PodState::placed || pod.state == PodState::pending;
     if (style_.wide) cells.push_back(std::to_string(pod.priority));
-    if (pod.state == PodState::foreign) cells.push_back(pod.scheduler_name);
+    if (pod.state == PodState::foreign) cells.push_back(pod.scheduler_name.get());
     if (pod.state != PodState::pending && pod.state != PodState::gated && pod.state != PodState::foreign)
       cells.push_back(pod.node.empty() ? "-" : pod.node);
     if (tried) cells.push_back(std::to_string(pod.attempts));

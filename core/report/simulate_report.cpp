@@ -8,7 +8,6 @@
 namespace berth::report {
 namespace {
 
-constexpr std::size_t k_top_scores = 3;
 constexpr std::string_view k_zone_label = "topology.kubernetes.io/zone";
 
 struct Attempts {
@@ -20,15 +19,6 @@ AmountUnit unit_of(std::string_view resource) {
   if (resource == "cpu") return AmountUnit::milli_cores;
   const bool bytes = resource == "memory" || resource == "ephemeral-storage" || resource.substr(0, 10) == "hugepages-";
   return bytes ? AmountUnit::bytes : AmountUnit::count;
-}
-
-std::vector<std::pair<std::string, std::int64_t>> best_scores(const cycle::Explanation& explanation) {
-  std::vector<std::pair<std::string, std::int64_t>> best;
-  for (const cycle::NodeExplanation& node : explanation.nodes)
-    if (node.code == framework::Code::success) best.emplace_back(node.node, node.total);
-  std::stable_sort(best.begin(), best.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  if (best.size() > k_top_scores) best.resize(k_top_scores);
-  return best;
 }
 
 std::string full_message(const Decision& decision) {
@@ -91,7 +81,7 @@ PodLine describe_pod(const model::Pod& pod, const ReportSources& sources, const 
     if (!last.nominated_node.empty()) line.nominated_node = last.nominated_node;
     line.evaluated_nodes = last.evaluated_nodes;
     line.feasible_nodes = last.feasible_nodes;
-    if (last.explanation) line.top_scores = best_scores(*last.explanation);
+    line.top_scores = last.top_scores;
   }
   line.state = state_of(pod, line, sources, waiting);
   if (line.state == PodState::gated) line.message = waiting->gate_message;
@@ -246,7 +236,7 @@ void describe_live(SimulationReport& report, std::span<const model::PodPtr> pods
       if (line.state == PodState::pending && !said.empty()) line.message = said;
     }
     if (const auto word = word_of.find(key); word != word_of.end()) {
-      line.word = *word->second;
+      line.word = std::make_shared<const QueueWord>(*word->second);
       line.attempts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(word->second->attempts, 0, UINT32_MAX));
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,14 +50,14 @@ struct PodLine {
   std::string node;            // empty: none
   std::string message;         // why it has none, in upstream's words with the post-filter's part; or what gates it
   std::string nominated_node;  // empty: none
-  std::string scheduler_name;
+  model::SharedText scheduler_name;
   std::int32_t priority = 0;
   std::uint32_t attempts = 0;
   std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;              // of the last attempt, when it placed the pod
   std::vector<std::pair<std::string, std::int64_t>> top_scores = {};  // best nodes, at most three; when explained
-  std::vector<std::string> claims = {};  // names of its resource claims, the one for extended resources last
-  std::int64_t created_ns = 0;           // of a live cluster's pods that wait: wall clock
-  std::optional<QueueWord> word = {};    // where its scheduler was asked
+  std::vector<std::string> claims = {};        // names of its resource claims, the one for extended resources last
+  std::int64_t created_ns = 0;                 // of a live cluster's pods that wait: wall clock
+  std::shared_ptr<const QueueWord> word = {};  // where its scheduler was asked; null elsewhere: most pods have none
 };
 
 enum class AmountUnit : std::uint8_t { milli_cores, bytes, count };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,7 +11,7 @@
 namespace berth::text {
 
 /// Writes compact JSON in the order of the calls. The caller closes each object and list that it opens; JsonObject cannot
-/// be left open. One buffer, which may have megabytes, and no part of it is copied into another.
+/// be left open. One buffer, and no part of it is copied into another; where it would have megabytes, see give_to().
 class JsonWriter {
  public:
   JsonWriter& key(std::string_view name) {
@@ -46,6 +47,12 @@ class JsonWriter {
   JsonWriter& end_list() { return close(']'); }
   std::size_t size() const noexcept { return out_.size(); }
   std::string take() { return std::move(out_); }
+  /// Gives what was written so far to the stream, but for the byte that what follows depends on.
+  void give_to(std::ostream& stream) {
+    if (out_.empty()) return;
+    stream.write(out_.data(), static_cast<std::streamsize>(out_.size() - 1));
+    out_.erase(0, out_.size() - 1);
+  }
 
  private:
   void separate() {

@@ -79,7 +79,7 @@ TEST(ExtenderPreempt, MayDropNodesAndNameOtherVictims) {
   const report::Decision& decision = it.decide();
   EXPECT_EQ(decision.nominated_node, "b");
   EXPECT_EQ(decision.victims, (std::vector<std::string>{"ns/b-high", "ns/b-low"}));
-  ASSERT_TRUE(decision.preemption.has_value());
+  ASSERT_NE(decision.preemption, nullptr);
   EXPECT_EQ(decision.preemption->candidates, 1U) << "a is none any more";
 }
 

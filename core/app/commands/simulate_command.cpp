@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <sstream>
 
 #include "app/simulate/policy_run.hpp"
 #include "report/compare_report.hpp"
+#include "report/decisions_file.hpp"
 #include "report/explain_report.hpp"
 #include "report/html_report.hpp"
 #include "report/report_json.hpp"
@@ -35,7 +35,6 @@ class SimulateRun {
     PolicyRun a(policy(options_.config), err_);
     if (!good(a.run())) return 1;
     const report::SimulationReport report = a.report();
-    if (!write_decisions(a.decisions())) return 1;
     bool all_declared = good(a.check_inputs());
     std::size_t pending = report.count(report::PodState::pending);
     if (options_.compare) {
@@ -103,7 +102,7 @@ class SimulateRun {
     run.config = config;
     run.plugin_dir = options_.plugin_dir;
     run.single_pass = options_.single_pass;
-    run.explain_all = !options_.decisions.empty();
+    if (!options_.decisions.empty()) run.decisions = &decisions_.emplace(options_.decisions);
     run.explain_pod = options_.explain;
     run.changes = options_.changes;
     run.pod = options_.pod;
@@ -115,15 +114,6 @@ class SimulateRun {
       run.standard_input = &kept_input_;
     }
     return run;
-  }
-
-  bool write_decisions(const std::vector<report::Decision>& decisions) {
-    if (options_.decisions.empty()) return true;
-    std::ofstream file(options_.decisions, std::ios::binary);
-    file << report::decisions_json(decisions);
-    if (file.flush()) return true;
-    err_ << fmt::format("berth: cannot write {}\n", options_.decisions);
-    return false;
   }
 
   report::TableStyle table_style() const {
@@ -170,9 +160,10 @@ class SimulateRun {
       out_.flush();
       return true;
     }
-    out_ << (options_.output == "json"   ? report::render_json(report)
-             : options_.output == "yaml" ? report::render_yaml(report)
-                                         : report::render_table(report, style));
+    if (options_.output == "json")
+      report::print_json(report, out_);
+    else
+      out_ << (options_.output == "yaml" ? report::render_yaml(report) : report::render_table(report, style));
     out_.flush();
     return true;
   }
@@ -182,6 +173,7 @@ class SimulateRun {
   std::ostream& err_;
   std::optional<std::string> standard_input_;  // where it is read twice
   std::istringstream kept_input_;
+  std::optional<report::DecisionsFile> decisions_;  // with --decisions
 };
 
 }  // namespace

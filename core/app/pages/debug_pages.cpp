@@ -162,7 +162,7 @@ std::string nodes_json(const cycle::Explanation& explanation) {
     entry.text("node", node.node);
     if (node.code == framework::Code::success) {
       JsonObject scores;
-      for (const auto& [plugin, score] : node.scores) scores.number(plugin, score);
+      for (std::size_t i = 0; i < node.scores.size(); ++i) scores.number(explanation.scorers[i], node.scores[i]);
       entry.number("score", node.total).json("scores", scores.done());
     } else {
       entry.text("plugin", node.plugin).text("code", framework::code_name(node.code));

@@ -235,11 +235,11 @@ Shadow::Judgement Shadow::judge(const model::PodPtr& pod, const std::string& nod
   // Whose scores speak most for the best node.
   std::int64_t most = 0;
   for (std::size_t i = 0; best != nullptr && i < std::min(best->scores.size(), found->scores.size()); ++i) {
-    const auto& [plugin, score] = best->scores[i];
-    if (const std::int64_t ahead = score - found->scores[i].second; ahead > most) {
+    if (const std::int64_t ahead = best->scores[i] - found->scores[i]; ahead > most) {
       most = ahead;
-      out.plugin = plugin;
-      out.why = fmt::format("{} gives {} {} points, and this node {}", plugin, best->node, score, score - ahead);
+      out.plugin = explanation.scorers[i];
+      out.why = fmt::format("{} gives {} {} points, and this node {}", out.plugin, best->node, best->scores[i],
+                            found->scores[i]);
     }
   }
   return out;

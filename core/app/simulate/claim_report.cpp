@@ -112,6 +112,10 @@ bool has_stranded_claim(const cluster::EmbeddedCluster& cluster,
   return false;
 }
 
+bool has_device_classes(const cluster::EmbeddedCluster& cluster) {
+  return !cluster.objects_of("resource.k8s.io/v1/deviceclasses").empty() || !cluster.objects_of(k_claims).empty();
+}
+
 std::string claims_json(const model::Pod& pod, const cluster::EmbeddedCluster& cluster) {
   std::vector<std::string> made;
   for (const model::PodClaim& claim : pod.spec->resource_claims) {

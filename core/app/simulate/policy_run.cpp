@@ -110,7 +110,7 @@ RunStatus PolicyRun::make_host() {
     return Unit{};
   }
   Simulation::Options options;
-  options.explain_all = options_.explain_all;
+  options.explain_all = options_.decisions != nullptr;
   options.explain_pod = options_.explain_pod;
   options.start_wall_ns = system_clock_.wall_ns();
   if (!options_.recording.empty())
@@ -118,8 +118,10 @@ RunStatus PolicyRun::make_host() {
       if (recording::Record first; reader->next(first)) options.start_wall_ns = first.wall_ns;
   options.record_writes = false;
   options.has_controllers = !options_.is_live;
-  if (options_.decide_until)
-    options.is_too_late = [until = *options_.decide_until] { return std::chrono::steady_clock::now() >= until; };
+  if (options_.decide_until || options_.decisions != nullptr)
+    options.is_too_late = [this] {
+      return is_unwritable() || (options_.decide_until && std::chrono::steady_clock::now() >= *options_.decide_until);
+    };
   if (!options_.record.empty())
     if (RunStatus started = start_recorder(); !started.ok()) return started;
   options.recorder = recorder_.get();
@@ -157,7 +159,7 @@ RunStatus PolicyRun::decide_recording() {
   const Simulation::Watcher keep = [&](report::Decision decision) {
     if (are_too_many()) return;
     decision_bytes += bytes_of(decision);
-    decisions_.push_back(std::move(decision));
+    this->keep(std::move(decision));
   };
   recording::HeldBytes cluster_bytes;
   RecordingFeed feed(simulation_->cluster(), symbols_,
@@ -234,11 +236,15 @@ RunStatus PolicyRun::read_cluster() {
     if (!line.ok()) return failed(report::terminal_text(line.error().message));
     changes_.push_back(std::move(*line));
   }
-  if (pass_) {
-    pass_->load(manifests_);
-  } else {
+  if (!pass_) {
     cluster::in_list_order(manifests_, [&](const decode::Decoded& object) { simulation_->cluster().put(object); });
+    manifests_.objects = {};
+    return Unit{};
   }
+  pass_->load(manifests_);
+  for (decode::Decoded& object : manifests_.objects)
+    if (auto* const pod = std::get_if<model::PodPtr>(&object))
+      if (model::PodPtr kept = pass_->cluster().find_pod((*pod)->ns, (*pod)->name)) *pod = std::move(kept);
   return Unit{};
 }
 
@@ -297,8 +303,23 @@ void PolicyRun::count_calls() {
   }
 }
 
+void PolicyRun::keep(report::Decision decision) {
+  report::keep_top_scores(decision);
+  if (options_.decisions != nullptr) {
+    const model::Pod& pod = *decision.pod;
+    const bool may_have_claims = !pod.spec->resource_claims.empty() || (has_device_classes_ && pod.asks_for_devices());
+    options_.decisions->write(decision, !pass_ && may_have_claims);
+    if (options_.explain_pod != decision.pod->key()) decision.explanation.reset();
+  }
+  decisions_.push_back(std::move(decision));
+}
+
 RunStatus PolicyRun::decide() {
   const auto deciding = std::chrono::steady_clock::now();
+  if (options_.decisions != nullptr) {
+    if (const Status opened = options_.decisions->open(); !opened.ok()) return failed(opened.error().message);
+    has_device_classes_ = !pass_ && has_device_classes(simulation_->cluster());
+  }
   if (!options_.recording.empty()) {
     RunStatus decided = decide_recording();
     decide_seconds_ = seconds_since(deciding);
@@ -307,22 +328,25 @@ RunStatus PolicyRun::decide() {
   report::ProgressBar bar(err_, system_clock_, options_.shows_progress, "deciding");
   if (pass_) {
     SinglePass::Options run;
-    run.explain_all = options_.explain_all;
+    run.explain_all = options_.decisions != nullptr;
     run.explain_pod = options_.explain_pod;
     run.progress = [&](std::size_t done, std::size_t all) { bar.update(done, all); };
-    decisions_ = pass_->run(run);
+    run.is_too_late = [this] { return is_unwritable(); };
+    pass_->run(run, [this](report::Decision decision) { keep(std::move(decision)); });
   } else {
     simulation_->run_to_the_end([&](report::Decision decision) {
-      decisions_.push_back(std::move(decision));
+      keep(std::move(decision));
       bar.update(decisions_.size(), 0);
     });
     if (options_.decide_until && std::chrono::steady_clock::now() >= *options_.decide_until)
       return failed(fmt::format("it takes too long: {} decisions were made, and there was no end", decisions_.size()));
     if (filler_ != nullptr)
       if (RunStatus filled = fill([&] { bar.update(decisions_.size(), 0); }); !filled.ok()) return filled;
-    if (options_.explain_all)
-      for (report::Decision& decision : decisions_)
-        decision.claims = claims_json(*decision.pod, simulation_->cluster());
+  }
+  if (options_.decisions != nullptr) {
+    const Status written =
+        options_.decisions->finish([this](const model::Pod& pod) { return claims_json(pod, simulation_->cluster()); });
+    if (!written.ok()) return failed(written.error().message);
   }
   decide_seconds_ = seconds_since(deciding);
   count_calls();
@@ -354,27 +378,34 @@ RunStatus PolicyRun::fill(const std::function<void()>& progress) {
     if (cluster.find_pod(filler_->ns, name) != nullptr) continue;
     const model::PodPtr pod = pod_like(*filler_, name, symbols_);
     cluster.put_pod(pod);
+    std::vector<report::Decision> round;
     simulation_->run_until_idle([&](report::Decision decision) {
-      decisions_.push_back(std::move(decision));
+      round.push_back(std::move(decision));
       progress();
     });
+    if (is_unwritable()) return Unit{};
+    const auto keep_round = [&] {
+      for (report::Decision& decision : round) keep(std::move(decision));
+    };
     const model::PodPtr now = cluster.find_pod(pod->ns, name);
     if (now != nullptr && now->node_name != k_no_symbol) {
       ++fill.fitting;
       ++on_node[std::string(symbols_.text(now->node_name))];
+      keep_round();
       continue;
     }
     fill.is_full = true;
-    const auto of_pod = std::find_if(decisions_.rbegin(), decisions_.rend(),
+    const auto of_pod = std::find_if(round.rbegin(), round.rend(),
                                      [&](const report::Decision& decision) { return decision.pod->uid == pod->uid; });
-    if (of_pod == decisions_.rend())
+    if (of_pod == round.rend())
       return failed(
           fmt::format("--until-full: {} is held back before it is tried: see --explain for pods like it", pod->key()));
     fill.message = of_pod->node.empty() ? of_pod->message : "was to go to " + of_pod->node + ", and is not bound";
     fill.rejections = report::count_rejections(deciding().cycle.explain(pod));
     cluster.remove_pod(pod->ns, name);
-    std::erase_if(decisions_, [&](const report::Decision& decision) { return decision.pod->uid == pod->uid; });
-    simulation_->run_until_idle([&](report::Decision decision) { decisions_.push_back(std::move(decision)); });
+    std::erase_if(round, [&](const report::Decision& decision) { return decision.pod->uid == pod->uid; });
+    keep_round();
+    simulation_->run_until_idle([&](report::Decision decision) { keep(std::move(decision)); });
   }
   fill.nodes.assign(on_node.begin(), on_node.end());
   std::stable_sort(fill.nodes.begin(), fill.nodes.end(),

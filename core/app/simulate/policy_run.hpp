@@ -22,6 +22,7 @@
 #include "config/profile.hpp"
 #include "config/raw_configuration.hpp"
 #include "recording/recorder.hpp"
+#include "report/decisions_file.hpp"
 #include "report/html_report.hpp"
 #include "report/simulate_report.hpp"
 #include "report/what_if/fill_report.hpp"
@@ -46,8 +47,8 @@ class PolicyRun {
     std::shared_ptr<SymbolTable> symbols = {};  // of the objects that look_at() gets; null: its own
     std::string plugin_dir;
     bool single_pass = false;
-    bool explain_all = false;
-    std::string explain_pod;  // "namespace/name"
+    std::string explain_pod;                     // "namespace/name"
+    report::DecisionsFile* decisions = nullptr;  // gets every decision with what all nodes say; null: there is none
     std::vector<WhatIfChange> changes;
     std::size_t added_max = std::numeric_limits<std::size_t>::max();  // nodes and pods, by all changes
     std::optional<std::chrono::steady_clock::time_point> decide_until =
@@ -111,6 +112,9 @@ class PolicyRun {
   RunStatus take_filler();
   /// Adds pods like it, one by one, until one fits nowhere.
   RunStatus fill(const std::function<void()>& progress);
+  /// Takes a decision in: as a whole to the file, and of what nodes say what the report shows.
+  void keep(report::Decision decision);
+  bool is_unwritable() const { return options_.decisions != nullptr && !options_.decisions->status().ok(); }
   /// The pod as it is at the end; null: it is gone.
   model::PodPtr pod_now(const std::string& ns, const std::string& name) const;
   scheduler::DecisionParts deciding() { return scheduler().decision_parts(); }
@@ -150,6 +154,7 @@ class PolicyRun {
   CallsByPlugin calls_;            // of decide(), or of the scheduler that was asked
   std::int64_t looked_at_ns_ = 0;  // wall clock; 0: nothing live was looked at
   std::optional<report::FillReport> fill_;
+  bool has_device_classes_ = false;  // with options_.decisions, when decisions began
   double read_seconds_ = 0, decide_seconds_ = 0;
 };
 

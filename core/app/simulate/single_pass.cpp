@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/simulate/single_pass.hpp"
 
-#include <unordered_map>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <functional>
+#include <string_view>
 #include <utility>
 
 #include "app/simulate/claim_report.hpp"
@@ -60,6 +62,23 @@ class ObjectWriteGate final : public cluster::ClusterWriter {
   bool is_closed_ = false;
 };
 
+/// Pods by namespace and name, which are the pods' own: there may be many.
+struct ByName {
+  using is_transparent = void;
+  static const model::Pod& of(const model::Pod& pod) { return pod; }
+  static const model::Pod& of(const model::PodPtr& pod) { return *pod; }
+  template <typename Pod>
+  std::size_t operator()(const Pod& pod) const {
+    const std::hash<std::string_view> hash;
+    return hash(of(pod).ns.get()) * 31 + hash(of(pod).name);
+  }
+  template <typename A, typename B>
+  bool operator()(const A& a, const B& b) const {
+    return of(a).name == of(b).name && of(a).ns.get() == of(b).ns.get();
+  }
+};
+using PodsByName = boost::unordered_flat_set<model::PodPtr, ByName, ByName>;
+
 }  // namespace
 
 /// What is there before the scheduler.
@@ -70,9 +89,9 @@ struct SinglePass::World {
   ManualClock clock;
   binding::Timers timers;
   binding::InlineExecutor executor;
-  cluster::EmbeddedCluster cluster;                             // objects and what plugins write to them
-  ObjectWriteGate gate;                                         // between plugins and cluster
-  std::unordered_map<std::string, model::PodPtr> pending_pods;  // by namespace/name
+  cluster::EmbeddedCluster cluster;  // objects and what plugins write to them
+  ObjectWriteGate gate;              // between plugins and cluster
+  PodsByName pending_pods;
   queue::FixedNominations nominated;
 };
 
@@ -102,8 +121,8 @@ Result<std::unique_ptr<SinglePass>, text::Diagnostics> SinglePass::make(SymbolTa
                                                                         recording::Recorder* recorder) {
   auto world = std::make_unique<World>(symbols, wall_ns);
   const auto lookup = [&pods = world->pending_pods](const model::Pod& pod) {
-    const auto it = pods.find(pod.key());
-    return it == pods.end() ? nullptr : it->second;
+    const auto it = pods.find(pod);
+    return it == pods.end() ? nullptr : *it;
   };
   auto extenders = extender::ConfiguredExtenders::make(configuration, symbols, {});
   scheduler::SchedulerParts parts{symbols,         configuration, plugins.sources(), world->gate,      lookup,
@@ -153,8 +172,8 @@ void SinglePass::load(const cluster::Manifests& manifests) {
   for (const decode::Decoded& object : manifests.objects) {
     const auto* pod = std::get_if<model::PodPtr>(&object);
     if (pod == nullptr) continue;
-    if (const auto pending = world_->pending_pods.find((*pod)->key()); pending != world_->pending_pods.end())
-      deciding_.queue.add(pending->second);
+    if (const auto pending = world_->pending_pods.find(**pod); pending != world_->pending_pods.end())
+      deciding_.queue.add(*pending);
   }
   world_->nominated.list = deciding_.queue.nominations();
 }
@@ -168,16 +187,16 @@ void SinglePass::load(model::PodPtr pod) {
   }
   if (!intake_.responsible(pod->scheduler_name)) return;
   world_->cluster.put_pod(pod);
-  // With the claims that were made for it.
-  world_->pending_pods.emplace(pod->key(),
-                               pod->spec->resource_claims.empty() ? pod : world_->cluster.find_pod(pod->ns, pod->name));
+  // The cluster's own, with a version and the claims that were made for it: there need not be two in memory.
+  world_->pending_pods.insert(world_->cluster.find_pod(pod->ns, pod->name));
 }
 
-std::vector<report::Decision> SinglePass::run(const Options& options) {
-  std::vector<report::Decision> decisions;
-  decisions.reserve(world_->pending_pods.size());
+void SinglePass::run(const Options& options, const Watcher& watcher) {
+  std::size_t decided = 0;
   PreBindPass pre_binds(deciding_.bind_lookups, symbols_, world_->cluster, world_->timers, world_->clock);
-  while (auto popped = deciding_.queue.pop()) {
+  while (!options.is_too_late || !options.is_too_late()) {
+    auto popped = deciding_.queue.pop();
+    if (!popped) return;
     queue::Ticket ticket = std::move(*popped);
     const model::PodPtr pod = ticket.pod();
     std::unique_ptr<cycle::Explanation> explanation;
@@ -201,11 +220,10 @@ std::vector<report::Decision> SinglePass::run(const Options& options) {
     }
     world_->cluster.deliver();
     decision.claims = claims_json(*pod, world_->cluster);
-    decisions.push_back(std::move(decision));
+    watcher(std::move(decision));
     deciding_.queue.done(std::move(ticket));
-    if (options.progress) options.progress(decisions.size(), world_->pending_pods.size());
+    if (options.progress) options.progress(++decided, world_->pending_pods.size());
   }
-  return decisions;
 }
 
 }  // namespace berth::app

@@ -3,7 +3,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "app/plugins/plugin_library.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
@@ -28,7 +27,10 @@ class SinglePass {
     bool explain_all = false;
     std::string explain_pod;  // "namespace/name"; explained although not all are
     std::function<void(std::size_t done, std::size_t all)> progress = {};
+    std::function<bool()> is_too_late = {};  // asked before each decision: true ends the pass. Empty: never
   };
+  /// Called with every decision, in order of attempts.
+  using Watcher = std::function<void(report::Decision decision)>;
 
   /// wall_ns: what time it is. recorder: gets what decisions depend on; null: nothing is recorded. Fails with what
   /// plugins and extenders say that cannot be used. symbols, configuration and plugins outlive it.
@@ -42,8 +44,8 @@ class SinglePass {
   /// Takes the cluster over: nodes and placed pods into the cache, pending pods into the queue, the rest to the
   /// plugins.
   void load(const cluster::Manifests& manifests);
-  /// Decides about every pending pod. Returns the decisions in order of attempts.
-  std::vector<report::Decision> run(const Options& options);
+  /// Decides about every pending pod.
+  void run(const Options& options, const Watcher& watcher);
 
   scheduler::ManualScheduler& scheduler() noexcept { return *scheduler_; }
   cluster::EmbeddedCluster& cluster() noexcept;

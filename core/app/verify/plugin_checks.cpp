@@ -153,8 +153,9 @@ std::map<std::string, std::string> answers_of(const cycle::Explanation& explanat
   for (const cycle::NodeExplanation& node : explanation.nodes) {
     std::string answer =
         node.plugin.empty() ? "fits" : fmt::format("{}: {}", node.plugin, fmt::join(node.reasons, ", "));
-    for (const auto& [plugin, score] : node.scores)
-      if (tested.has(plugin)) answer += fmt::format(", {} scores {}", plugin, score);
+    for (std::size_t i = 0; i < node.scores.size(); ++i)
+      if (tested.has(explanation.scorers[i]))
+        answer += fmt::format(", {} scores {}", explanation.scorers[i], node.scores[i]);
     answers[node.node] = std::move(answer);
   }
   return answers;

@@ -12,10 +12,10 @@ namespace {
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 cycle::NodeExplanation rejected(std::string node, std::string plugin, std::vector<std::string> reasons) {
-  return {std::move(node), framework::Code::unschedulable, std::move(plugin), std::move(reasons), 0, {}};
+  return {std::move(node), framework::Code::unschedulable, std::move(plugin), std::move(reasons)};
 }
 cycle::NodeExplanation scored(std::string node, std::int64_t fit, std::int64_t taints) {
-  return {std::move(node), framework::Code::success, "", {}, fit + taints, {{"Fit", fit}, {"Taints", taints}}};
+  return {std::move(node), framework::Code::success, "", {}, fit + taints, {fit, taints}};
 }
 
 report::Decision decision(const report::PodLine& line, std::vector<cycle::NodeExplanation> nodes) {
@@ -28,6 +28,7 @@ report::Decision decision(const report::PodLine& line, std::vector<cycle::NodeEx
   out.message = line.message;
   out.explanation = std::make_unique<cycle::Explanation>();
   out.explanation->nodes = std::move(nodes);
+  out.explanation->scorers = {"Fit", "Taints"};
   return out;
 }
 
