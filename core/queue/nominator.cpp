@@ -13,7 +13,8 @@ Symbol Nominator::add(const model::PodPtr& pod, const model::Nomination& nominat
     if (node == k_no_symbol) return before;
   }
   const model::PodPtr known = lookup_(*pod);
-  if (known == nullptr || known->node_name != k_no_symbol) return before;
+  // Another pod may have its name by now; then nothing would ever end the nomination.
+  if (known == nullptr || known->uid != pod->uid || known->node_name != k_no_symbol) return before;
   by_uid_.insert_or_assign(pod->uid, Entry{node, next_turn_++, pod});
   if (node != k_no_symbol) ++named_;
   return before;

@@ -45,6 +45,17 @@ TEST(Nominations, AreRefusedForPodsThatAreGoneOrBound) {
   EXPECT_FALSE(f.queue->has_nominations());
 }
 
+TEST(Nominations, AreRefusedForAPodWhoseNameAnotherHas) {
+  QueueFixture f;
+  const PodPtr gone = f.add("p");
+  f.queue->remove(*gone);
+  auto another = make_pod("p", 3);
+  another->uid = "uid-of-another";
+  f.cluster["p"] = another;
+  f.queue->nominate(gone, model::Nomination::to(k_node_a));
+  EXPECT_FALSE(f.queue->has_nominations());
+}
+
 TEST(Nominations, AreKeptOverwrittenAndCleared) {
   QueueFixture f;
   const PodPtr pod = f.add(nominated_pod("p", k_node_a));
