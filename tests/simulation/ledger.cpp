@@ -52,8 +52,8 @@ std::optional<SentWrite> read_write(std::string_view method, std::string_view pa
 }
 
 Ledger::Ledger(std::function<void(const std::string&, const std::string&)> report,
-               std::function<void(const std::string&)> tell)
-    : report_(std::move(report)), tell_(std::move(tell)) {}
+               std::function<void(const std::string&)> tell, Leaders leaders)
+    : report_(std::move(report)), tell_(std::move(tell)), leaders_(leaders) {}
 
 bool Ledger::is_quiet(std::int64_t now_ns) const noexcept {
   return quiet_since_ns_ != k_not_yet && now_ns - quiet_since_ns_ > k_settled_ns;
@@ -85,6 +85,13 @@ void Ledger::take(std::string_view plural, std::string_view ns, std::string_view
     cluster_.put_volume(std::string(name), read_volume(*object));
   else if (plural == "persistentvolumeclaims" && object != nullptr)
     cluster_.put_claim(std::string(ns), std::string(name), text_at(*object, "/spec/volumeName"));
+}
+
+void Ledger::placed_before(std::string_view ns, std::string_view name, const std::string& node) {
+  PodState pod = *cluster_.find_pod(ns, name);
+  pod.node = node;
+  pod.bound_ns = 0;
+  cluster_.put_pod(std::move(pod));
 }
 
 void Ledger::take_node(std::string_view name, const json::value* object, std::int64_t now_ns) {
@@ -235,7 +242,7 @@ void Ledger::judge_room(const PodState& pod, const SentWrite& by) {
 }
 
 void Ledger::judge_sent(const SentWrite& sent) {
-  judge_sender(sent);
+  if (leaders_ == Leaders::known_from_the_start || !reigns_.empty()) judge_sender(sent);
   if (sent.kind == SentWrite::Kind::eviction) return judge_eviction(sent);
   sent_for_[key_of(sent.ns, sent.pod)].push_back(sent);
   const PodState* const pod = cluster_.find_pod(sent.ns, sent.pod);

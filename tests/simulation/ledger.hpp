@@ -29,15 +29,20 @@ std::optional<SentWrite> read_write(std::string_view method, std::string_view pa
 
 class Ledger {
  public:
-  /// `report`: a rule is broken. Times are those of the caller.
+  /// Since when it is known who leads.
+  enum class Leaders : std::uint8_t { known_from_the_start, known_from_the_first_lease };
+  /// `report`: a rule is broken. Times are those of the caller. Who sends leads when the lease has its name, up to the
+  /// first "_".
   Ledger(std::function<void(const std::string& rule, const std::string& what)> report,
-         std::function<void(const std::string& line)> tell);
+         std::function<void(const std::string& line)> tell, Leaders leaders);
 
   /// The next change at the server: of the resource with that plural. Null: the object is gone.
   void take(std::string_view plural, std::string_view ns, std::string_view name, const boost::json::value* object,
             std::int64_t now_ns);
   /// What was sent before the next change.
   void sent(SentWrite write) { sent_.push_back(std::move(write)); }
+  /// Known, and bound before anything was told. Requires: it was taken as a pod that waits.
+  void placed_before(std::string_view ns, std::string_view name, const std::string& node);
   /// Nothing goes wrong from now on; k_not_yet: things do.
   void set_quiet_since(std::int64_t time_ns) { quiet_since_ns_ = time_ns; }
   /// Looks at pods that wait, once a second while it is quiet: one that fits all the time is bound soon.
@@ -83,6 +88,7 @@ class Ledger {
 
   const std::function<void(const std::string&, const std::string&)> report_;
   const std::function<void(const std::string&)> tell_;
+  const Leaders leaders_;
   Cluster cluster_;
   std::map<std::string, BudgetState> budgets_;
   std::map<std::string, std::vector<std::pair<SentWrite, bool>>> on_node_;  // last bindings; whether it came late

@@ -273,8 +273,9 @@ void World::run(int (*done)(const WorldResult&, const std::deque<std::string>&))
   if (options_.history_descriptor >= 0) kernel().write_history_to(options_.history_descriptor);
   kernel().on_standstill = [this] { finish("something always goes on", "everything waits for ever"); };
   begin_server();
-  ledger_ = std::make_unique<Ledger>([this](const std::string& rule, const std::string& what) { finish(rule, what); },
-                                     [this](const std::string& line) { tell(line); });
+  ledger_ =
+      std::make_unique<Ledger>([this](const std::string& rule, const std::string& what) { finish(rule, what); },
+                               [this](const std::string& line) { tell(line); }, Ledger::Leaders::known_from_the_start);
   Network::the().on_send = [this](const Machine& machine, const Socket&, std::string_view bytes) {
     const std::size_t method = bytes.find(' '), head = bytes.find("\r\n\r\n");
     if (method == std::string_view::npos || head == std::string_view::npos) return;
