@@ -24,8 +24,7 @@ class ShadowRun : public RunTest {
   std::unique_ptr<ChildProcess> start_shadow(std::vector<std::string> more = {}, const std::string& log = "log") {
     more.insert(more.end(), {"--shadow", "-v=2"});
     auto berth = start(more, log);
-    EXPECT_TRUE(wait([&] { return berth->log().find("Shadow mode: repeating") != std::string::npos; }))
-        << berth->log();
+    EXPECT_TRUE(wait([&] { return berth->log().find("Shadow mode: repeating") != std::string::npos; })) << berth->log();
     return berth;
   }
   /// A pod that is seen waiting, and then bound.
