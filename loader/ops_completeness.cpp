@@ -7,7 +7,7 @@
 #include <array>
 #include <optional>
 
-#include "berth/ext/draft/domains.h"
+#include "berth/ext/domains.h"
 #include "berth/ext/groups.h"
 #include "berth/plugin.h"
 
@@ -83,7 +83,7 @@ void check_groups(const berth_group_ops_v1* ops, Sentences& missing) {
   if (ops->quorum == nullptr) missing.emplace_back("quorum");
 }
 
-void check_domains(const berth_domain_ops_v0* ops, Sentences& missing) {
+void check_domains(const berth_domain_ops_v1* ops, Sentences& missing) {
   if ((ops->filter_columns == nullptr) != (ops->filter_groups == nullptr))
     missing.emplace_back("both of filter_columns and filter_groups, or neither");
   if ((ops->score_columns == nullptr) != (ops->score_groups == nullptr))
@@ -127,7 +127,7 @@ constexpr std::array k_known_points{
     KnownPoint{"berth.bind/1", 40, checked<berth_bind_ops_v1, check_bind>, 0},
     KnownPoint{"berth.requeue/1", 24, checked<berth_requeue_ops_v1, check_requeue>, {}},
     KnownPoint{"berth.groups/1", 24, checked<berth_group_ops_v1, check_groups>, 0},
-    KnownPoint{"berth.draft.domains/0", 40, checked<berth_domain_ops_v0, check_domains>, 0},
+    KnownPoint{"berth.domains/1", 40, checked<berth_domain_ops_v1, check_domains>, 0},
 };
 
 const KnownPoint* known_point(std::string_view id) {

@@ -175,7 +175,7 @@ void PluginInstance::resolve_points() {
   bind = ops_of<berth_bind_ops_v1>(d, "berth.bind/1");
   requeue = ops_of<berth_requeue_ops_v1>(d, "berth.requeue/1");
   group = ops_of<berth_group_ops_v1>(d, k_groups_id);
-  domains = ops_of<berth_domain_ops_v0>(d, k_domains_id);
+  domains = ops_of<berth_domain_ops_v1>(d, k_domains_id);
   points_ = points_of(d);
   const auto own = [&](const auto* ops) { return ops != nullptr && ops->deps != 0 ? ops->deps : d.deps; };
   filter_deps_ = own(filter);

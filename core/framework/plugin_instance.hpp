@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "berth/ext/draft/domains.h"
+#include "berth/ext/domains.h"
 #include "berth/plugin.h"
 #include "cache/snapshot.hpp"
 #include "config/plugin_catalog.hpp"
@@ -146,7 +146,7 @@ class PluginInstance {
   const berth_bind_ops_v1* bind = nullptr;
   const berth_requeue_ops_v1* requeue = nullptr;
   const berth_group_ops_v1* group = nullptr;
-  const berth_domain_ops_v0* domains = nullptr;
+  const berth_domain_ops_v1* domains = nullptr;
 
   const observe::CrumbOwner& crumb() const noexcept { return crumb_; }
   observe::CallCounters::Id counter(observe::Point point) const noexcept {

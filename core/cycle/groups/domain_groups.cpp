@@ -9,7 +9,7 @@
 namespace berth::cycle {
 
 std::shared_ptr<const DomainSlots> DomainSlotsCache::get(const framework::PluginInstance& plugin,
-                                                         const berth_domain_column_v0& column,
+                                                         const berth_domain_column_v1& column,
                                                          const cache::Snapshot& snapshot) {
   ++clock_;
   for (Known& known : known_)
@@ -52,7 +52,7 @@ bool DomainGroups::same_columns(const framework::DomainColumns& columns, std::sp
     for (const framework::DomainColumns::Range& range : *ranges)
       for (std::uint32_t c = range.first; c < range.first + range.count; ++c) {
         const Column& mine = columns_[c];
-        const berth_domain_column_v0& now = columns.columns[c];
+        const berth_domain_column_v1& now = columns.columns[c];
         if (mine.plugin != range.plugin || mine.raw.version != now.version || mine.raw.flags != now.flags ||
             mine.raw.domain_count != now.domain_count || now.changed_end < mine.seen ||
             now.changed_end - mine.seen > now.changed_count)
@@ -128,7 +128,7 @@ bool DomainGroups::rebuild(const Nodes& nodes, const framework::DomainColumns& c
   for (const auto* ranges : {&columns.filters, &columns.scorers})
     for (const framework::DomainColumns::Range& range : *ranges)
       for (std::uint32_t c = range.first; c < range.first + range.count; ++c) {
-        const berth_domain_column_v0& raw = columns.columns[c];
+        const berth_domain_column_v1& raw = columns.columns[c];
         const bool told_apart = (raw.flags & BERTH_DOMAIN_TELL_APART) != 0;
         columns_[c] = {range.plugin, raw, told_apart, raw.changed_end, nullptr};
         if (!told_apart) columns_[c].slots = slots.get(*range.plugin, raw, nodes.snapshot);
@@ -156,7 +156,7 @@ bool DomainGroups::update(const Nodes& nodes, const framework::DomainColumns& co
   known_ = false;
   for (std::size_t c = 0; c < columns_.size(); ++c) columns_[c].raw = columns.columns[c];
   for (Column& column : columns_) {
-    const berth_domain_column_v0& raw = column.raw;
+    const berth_domain_column_v1& raw = column.raw;
     const std::uint64_t first = raw.changed_end - raw.changed_count;
     moved_ = moved_ || column.seen != raw.changed_end;
     for (std::uint64_t i = column.seen; i != raw.changed_end && !column.told_apart; ++i) {

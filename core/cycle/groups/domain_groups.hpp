@@ -30,7 +30,7 @@ struct DomainSlots {
 /// Threads: the scheduling thread's.
 class DomainSlotsCache {
  public:
-  std::shared_ptr<const DomainSlots> get(const framework::PluginInstance& plugin, const berth_domain_column_v0& column,
+  std::shared_ptr<const DomainSlots> get(const framework::PluginInstance& plugin, const berth_domain_column_v1& column,
                                          const cache::Snapshot& snapshot);
 
  private:
@@ -89,7 +89,7 @@ class DomainGroups {
  private:
   struct Column {
     const framework::PluginInstance* plugin = nullptr;
-    berth_domain_column_v0 raw{};
+    berth_domain_column_v1 raw{};
     bool told_apart = false;
     std::uint64_t seen = 0;  // changes up to here are taken in
     std::shared_ptr<const DomainSlots> slots;

@@ -10,7 +10,7 @@
 namespace berth::framework {
 namespace {
 
-berth_code add_column(void* ctx, const berth_domain_column_v0* column) {
+berth_code add_column(void* ctx, const berth_domain_column_v1* column) {
   auto& out = *static_cast<DomainColumns*>(ctx);
   if (column == nullptr || column->struct_size < sizeof(*column) || (column->flags & ~BERTH_DOMAIN_TELL_APART) != 0 ||
       column->reserved != 0 || column->reserved_2 != 0 || column->domain_of == nullptr || column->values == nullptr ||
@@ -25,7 +25,7 @@ berth_code add_column(void* ctx, const berth_domain_column_v0* column) {
 template <typename Ask>
 Code named(const PluginInstance& plugin, observe::Point point, DomainColumns& out,
            std::vector<DomainColumns::Range>& ranges, Ask&& ask) {
-  const berth_domain_columns_v0 into{sizeof(berth_domain_columns_v0), 0, &out, &add_column};
+  const berth_domain_columns_v1 into{sizeof(berth_domain_columns_v1), 0, &out, &add_column};
   const std::size_t before = out.columns.size();
   Note note;
   const Code code = call_plugin(plugin, point, note, [&] { return ask(&into, note.abi()); });
@@ -48,7 +48,7 @@ bool scores_by_row(const PluginInstance& plugin) noexcept {
   return plugin.score_is_reusable() && plugin.score->normalize_kind != BERTH_NORM_CUSTOM;
 }
 
-berth_domain_groups_v0 view_of(GroupColumns& groups, const DomainColumns::Range& range) {
+berth_domain_groups_v1 view_of(GroupColumns& groups, const DomainColumns::Range& range) {
   auto& values = groups.value_pointers;
   auto& domains = groups.domain_pointers;
   values.clear();
@@ -58,7 +58,7 @@ berth_domain_groups_v0 view_of(GroupColumns& groups, const DomainColumns::Range&
     domains.push_back(groups.domains[c].data());
   }
   return {
-      sizeof(berth_domain_groups_v0), groups.count, range.count, 0, values.data(), domains.data(), groups.nodes.data()};
+      sizeof(berth_domain_groups_v1), groups.count, range.count, 0, values.data(), domains.data(), groups.nodes.data()};
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ bool ask_score_columns(CycleContext& context, std::uint32_t feasible_at_most, Do
 
 bool run_filter_groups(CycleContext& context, const DomainColumns::Range& range, GroupColumns& groups,
                        std::vector<std::uint64_t>& pass) {
-  const berth_domain_groups_v0 view = view_of(groups, range);
+  const berth_domain_groups_v1 view = view_of(groups, range);
   pass.assign((groups.count + 63) / 64, ~std::uint64_t{0});
   const PluginInstance& plugin = *range.plugin;
   Note note;
@@ -124,7 +124,7 @@ bool run_filter_groups(CycleContext& context, const DomainColumns::Range& range,
 
 bool run_score_groups(CycleContext& context, const DomainColumns::Range& range, GroupColumns& groups,
                       std::vector<std::int64_t>& scores) {
-  const berth_domain_groups_v0 view = view_of(groups, range);
+  const berth_domain_groups_v1 view = view_of(groups, range);
   scores.assign(groups.count, 0);
   const PluginInstance& plugin = *range.plugin;
   Note note;

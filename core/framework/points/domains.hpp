@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "berth/ext/draft/domains.h"
+#include "berth/ext/domains.h"
 #include "framework/cycle_context.hpp"
 #include "framework/profile_runtime.hpp"
 
@@ -17,7 +17,7 @@ struct DomainColumns {
     const PluginInstance* plugin = nullptr;
     std::uint32_t first = 0, count = 0;  // in columns
   };
-  std::vector<berth_domain_column_v0> columns;
+  std::vector<berth_domain_column_v1> columns;
   std::vector<Range> filters, scorers;
 
   void clear() noexcept {

@@ -26,7 +26,7 @@ const void* shared_service() noexcept;
 const void* debug_pages_service() noexcept;
 
 /// An extension point.
-inline constexpr const char* k_domains_id = "berth.draft.domains/0";
+inline constexpr const char* k_domains_id = "berth.domains/1";
 /// The service and the extension point.
 inline constexpr const char* k_groups_id = "berth.groups/1";
 const void* groups_service() noexcept;

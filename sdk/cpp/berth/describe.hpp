@@ -39,7 +39,7 @@ constexpr PointList points_of() {
   if constexpr (offers_bind<P>) list.add("berth.bind/1", &k_bind_ops<P>);
   if constexpr (Has_interests<P>) list.add("berth.requeue/1", &k_requeue_ops<P>);
   if constexpr (offers_groups<P>) list.add("berth.groups/1", &k_group_ops<P>);
-  if constexpr (offers_domains<P>) list.add("berth.draft.domains/0", &k_domain_ops<P>);
+  if constexpr (offers_domains<P>) list.add("berth.domains/1", &k_domain_ops<P>);
   return list;
 }
 template <class P>
@@ -76,7 +76,7 @@ constexpr Minor minor_required_of() {
   Minor minor = 0;
   const auto needs = [&](Minor other) { minor = std::max(minor, other); };
   if constexpr (offers_groups<P>) needs(minor_of_id("berth.groups/1"));
-  if constexpr (offers_domains<P>) needs(minor_of_id("berth.draft.domains/0"));
+  if constexpr (offers_domains<P>) needs(minor_of_id("berth.domains/1"));
   if constexpr (Has_services<P>)
     for (const char* service : P::services) needs(minor_of_id(service));
   if constexpr (Has_interests<P>)

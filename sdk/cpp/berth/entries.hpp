@@ -503,7 +503,7 @@ inline constexpr berth_group_ops_v1 k_group_ops = make_group_ops<P>();
 // --- domains ------------------------------------------------------------------------------------------------------
 
 template <class P>
-berth_code filter_columns(void* self, berth_cycle_v1* cycle, const berth_domain_columns_v0* out,
+berth_code filter_columns(void* self, berth_cycle_v1* cycle, const berth_domain_columns_v1* out,
                           berth_note_v1* note) noexcept {
   return guarded_call(note, [&] {
     const bool named = policy_of<P>(self).filter_columns(Cycle(cycle), DomainColumnList(out));
@@ -511,7 +511,7 @@ berth_code filter_columns(void* self, berth_cycle_v1* cycle, const berth_domain_
   });
 }
 template <class P>
-berth_code filter_groups(void* self, const berth_cycle_v1* cycle, const berth_domain_groups_v0* groups,
+berth_code filter_groups(void* self, const berth_cycle_v1* cycle, const berth_domain_groups_v1* groups,
                          std::uint64_t* pass, berth_note_v1* note) noexcept {
   return guarded_call(note, [&] {
     const P& policy = policy_of<P>(self);
@@ -522,7 +522,7 @@ berth_code filter_groups(void* self, const berth_cycle_v1* cycle, const berth_do
 }
 /// nothing is OK with *scores = 0, impossible is SKIP.
 template <class P>
-berth_code score_columns(void* self, berth_cycle_v1* cycle, const berth_domain_columns_v0* out, std::uint32_t* scores,
+berth_code score_columns(void* self, berth_cycle_v1* cycle, const berth_domain_columns_v1* out, std::uint32_t* scores,
                          berth_note_v1* note) noexcept {
   return guarded_call(note, [&] {
     PreScore<State<P>> point(cycle, {});
@@ -532,7 +532,7 @@ berth_code score_columns(void* self, berth_cycle_v1* cycle, const berth_domain_c
   });
 }
 template <class P>
-berth_code score_groups(void* self, const berth_cycle_v1* cycle, const berth_domain_groups_v0* groups,
+berth_code score_groups(void* self, const berth_cycle_v1* cycle, const berth_domain_groups_v1* groups,
                         std::int64_t* scores, berth_note_v1* note) noexcept {
   return guarded_call(note, [&] {
     const P& policy = policy_of<P>(self);
@@ -541,11 +541,11 @@ berth_code score_groups(void* self, const berth_cycle_v1* cycle, const berth_dom
   });
 }
 template <class P>
-constexpr berth_domain_ops_v0 make_domain_ops() {
+constexpr berth_domain_ops_v1 make_domain_ops() {
   static_assert(Has_filter_columns<P> == Has_filter_groups<P> && Has_score_columns<P> == Has_score_groups<P>,
                 "a policy has both of filter_columns and filter_groups, or neither; likewise score_columns and "
                 "score_groups");
-  berth_domain_ops_v0 ops{};
+  berth_domain_ops_v1 ops{};
   ops.struct_size = sizeof ops;
   if constexpr (Has_filter_columns<P>) {
     static_assert(
@@ -569,7 +569,7 @@ constexpr berth_domain_ops_v0 make_domain_ops() {
   return ops;
 }
 template <class P>
-inline constexpr berth_domain_ops_v0 k_domain_ops = make_domain_ops<P>();
+inline constexpr berth_domain_ops_v1 k_domain_ops = make_domain_ops<P>();
 
 }  // namespace detail
 }  // namespace sdk

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Counts over placed pods that are kept from one pod of a class to the next, instead of being counted for each.
 ///
-///   DomainValues   a value for each domain of a table, and which of them have changed: a column of berth.draft.domains/0
+///   DomainValues   a value for each domain of a table, and which of them have changed: a column of berth.domains/1
 ///   ShapeShares    what each shape of pods adds to which sums, found out once per shape
 ///   PodJournal     brings sums up to date from the changes of pods since the last time
 ///   KeptByClass    one T per class of pods, the longest unused of them dropped when they take too much
 ///
 /// Units:   bytes() are what the elements take, about.
 /// Threads: [cycle], all of it. What filters of an attempt read stays as it is until the next pod of the class.
-/// Source:  berth/ext/pod_index.h and draft/domains.h. Where the host counts no changes of pods PodJournal never holds.
+/// Source:  berth/ext/pod_index.h and domains.h. Where the host counts no changes of pods PodJournal never holds.
 /// Errors:  std::bad_alloc, and what a policy's function throws; after either the sums are counted again. Failure where the host
 ///          refuses a column.
 #pragma once
-#include <berth/ext/draft/domains.h>
+#include <berth/ext/domains.h>
 #include <berth/domains.hpp>
 #include <berth/services.hpp>
 
@@ -65,9 +65,9 @@ class DomainValues {
   /// Whether add() of DomainColumnList tells domains apart: each is a group of its own then, so a change of a value
   /// moves no node.
   bool is_few() const noexcept { return values_.size() <= k_few + 1; }
-  /// The column as the ABI has it (draft/domains.h). Borrows: good until the next add(), or the end of this object.
-  berth_domain_column_v0 column(bool told_apart) const noexcept {
-    berth_domain_column_v0 out{};
+  /// The column as the ABI has it (domains.h). Borrows: good until the next add(), or the end of this object.
+  berth_domain_column_v1 column(bool told_apart) const noexcept {
+    berth_domain_column_v1 out{};
     out.struct_size = sizeof out;
     if (told_apart) out.flags = BERTH_DOMAIN_TELL_APART;
     out.domain_of = table_->of.data();
@@ -101,21 +101,21 @@ class DomainValues {
 /// columns are taken together.
 class DomainColumnList {
  public:
-  explicit DomainColumnList(const berth_domain_columns_v0* raw) noexcept : raw_(raw) {}
+  explicit DomainColumnList(const berth_domain_columns_v1* raw) noexcept : raw_(raw) {}
   /// Throws Failure for one that is no column, or one too many: the host then asks node by node.
-  void add(const berth_domain_column_v0& column) const {
+  void add(const berth_domain_column_v1& column) const {
     if (raw_->add(raw_->ctx, &column) != BERTH_OK) throw Failure("a column by domain that the host does not take");
   }
   void add(const DomainValues& values) const { add(values.column(values.is_few())); }
 
  private:
-  const berth_domain_columns_v0* raw_;
+  const berth_domain_columns_v1* raw_;
 };
 
 /// Groups of nodes that are alike in the columns that the policy named, in that order. Borrowed for the call.
 class DomainGroups {
  public:
-  explicit DomainGroups(const berth_domain_groups_v0* raw) noexcept : raw_(raw) {}
+  explicit DomainGroups(const berth_domain_groups_v1* raw) noexcept : raw_(raw) {}
   /// Groups are 0 .. size() - 1.
   std::uint32_t size() const noexcept { return raw_->count; }
   /// Columns that this policy named for the point.
@@ -130,13 +130,13 @@ class DomainGroups {
   }
 
  private:
-  const berth_domain_groups_v0* raw_;
+  const berth_domain_groups_v1* raw_;
 };
 
 /// Argument of filter_groups. Every group passes until it is rejected. [worker]
 class FilterGroups : public DomainGroups {
  public:
-  FilterGroups(const berth_domain_groups_v0* raw, std::uint64_t* pass) noexcept : DomainGroups(raw), pass_(pass) {}
+  FilterGroups(const berth_domain_groups_v1* raw, std::uint64_t* pass) noexcept : DomainGroups(raw), pass_(pass) {}
   /// As filter would reject each node of the group. Requires: group < size().
   void reject(std::uint32_t group) noexcept { pass_[group >> 6] &= ~(std::uint64_t{1} << (group & 63)); }
 

@@ -58,16 +58,14 @@ constexpr Minor minor_of_kind(std::uint32_t kind) noexcept {
 constexpr Minor minor_of_id(std::string_view id) noexcept {
   // Linear: about 40 ids, at compile time for the most part.
   constexpr std::string_view k_first[] = {
-      "berth.queue/1",         "berth.prepare/1",    "berth.filter/1",        "berth.post_filter/1",
-      "berth.score/1",         "berth.reserve/1",    "berth.permit/1",        "berth.bind/1",
-      "berth.requeue/1",       "berth.groups/1",     "berth.log/1",           "berth.metrics/1",
-      "berth.events/1",        "berth.clock/1",      "berth.intern/1",        "berth.reasons/1",
-      "berth.cycle/1",         "berth.executor/1",   "berth.queue_control/1", "berth.epoch/1",
-      "berth.sets/1",          "berth.labels/1",     "berth.objects/1",       "berth.waiting/1",
-      "berth.nodes/1",         "berth.dry_run/1",    "berth.assume/1",        "berth.writes/1",
-      "berth.pod_index/1",     "berth.preemption/1", "berth.node_order/1",    "berth.pods/1",
-      "berth.object_writes/1", "berth.shared/1",     "berth.debug_pages/1",   "berth.gates/1",
-      "berth.draft.domains/0",
+      "berth.queue/1",      "berth.prepare/1", "berth.filter/1",        "berth.post_filter/1",   "berth.score/1",
+      "berth.reserve/1",    "berth.permit/1",  "berth.bind/1",          "berth.requeue/1",       "berth.groups/1",
+      "berth.log/1",        "berth.metrics/1", "berth.events/1",        "berth.clock/1",         "berth.intern/1",
+      "berth.reasons/1",    "berth.cycle/1",   "berth.executor/1",      "berth.queue_control/1", "berth.epoch/1",
+      "berth.sets/1",       "berth.labels/1",  "berth.objects/1",       "berth.waiting/1",       "berth.nodes/1",
+      "berth.dry_run/1",    "berth.assume/1",  "berth.writes/1",        "berth.pod_index/1",     "berth.preemption/1",
+      "berth.node_order/1", "berth.pods/1",    "berth.object_writes/1", "berth.shared/1",        "berth.debug_pages/1",
+      "berth.gates/1",      "berth.domains/1",
   };
   for (const std::string_view known : k_first)
     if (known == id) return 0;

@@ -14,6 +14,7 @@
 #include "ext/bind.h"
 #include "ext/cycle.h"
 #include "ext/debug_pages.h"
+#include "ext/domains.h"
 #include "ext/dry_run.h"
 #include "ext/filter.h"
 #include "ext/gates.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * "berth.draft.domains/0": a policy whose answer for a node follows from the topology domains that the node is in, asked once
+ * "berth.domains/1": a policy whose answer for a node follows from the topology domains that the node is in, asked once
  * per group of nodes instead of once per node.
  *
  * A policy has it together with "berth.filter/1" and "berth.score/1", never instead of them. For a pod the policy names columns: each says which
@@ -7,10 +7,10 @@
  * a class of pods in groups that have the same in every column, moves only those nodes whose value has changed since the last
  * pod of the class, and asks for a verdict and a score per group. A choice so made is the one that filter and score give:
  * where they answer for a node, the answer for its group is the same. */
-#ifndef BERTH_EXT_DRAFT_DOMAINS_H
-#define BERTH_EXT_DRAFT_DOMAINS_H
+#ifndef BERTH_EXT_DOMAINS_H
+#define BERTH_EXT_DOMAINS_H
 
-#include "../cycle.h"
+#include "cycle.h"
 
 enum {
   BERTH_DOMAIN_TELL_APART = 1u /* column->flags: groups say which domain they are in, and hold nodes of one only. For few
@@ -20,7 +20,7 @@ enum {
 #define BERTH_DOMAIN_COLUMNS_MAX 16u /* of all policies of a profile together; beyond, nodes are judged one by one */
 
 /* Valid until the next call for a pod of the class; values change only within filter_columns and score_columns. */
-typedef struct berth_domain_column_v0 {
+typedef struct berth_domain_column_v1 {
   uint32_t struct_size;
   uint32_t flags;            /* BERTH_DOMAIN_*                                                                        */
   const uint32_t* domain_of; /* by slot, slot_count entries: 1 .. domain_count - 1; 0: the node is in no domain       */
@@ -35,18 +35,18 @@ typedef struct berth_domain_column_v0 {
   uint64_t changed_end;      /* grows by one for each change since the version began                                  */
   uint32_t changed_count;    /* how many of them are still remembered                                                 */
   uint32_t reserved_2;
-} berth_domain_column_v0;
+} berth_domain_column_v1;
 
-typedef struct berth_domain_columns_v0 {
+typedef struct berth_domain_columns_v1 {
   uint32_t struct_size;
   uint32_t reserved;
   void* ctx;
   /* Copies the column. BAD_ARGS for one that is no column, or one too many: answer ERROR then.                 [cycle] */
-  berth_code (*add)(void* ctx, const berth_domain_column_v0* column);
-} berth_domain_columns_v0;
+  berth_code (*add)(void* ctx, const berth_domain_column_v1* column);
+} berth_domain_columns_v1;
 
 /* Groups of nodes; in each, all nodes have the same in all columns that the policy named for the point. */
-typedef struct berth_domain_groups_v0 {
+typedef struct berth_domain_groups_v1 {
   uint32_t struct_size;
   uint32_t count;
   uint32_t column_count;
@@ -54,25 +54,25 @@ typedef struct berth_domain_groups_v0 {
   const int64_t* const* values;   /* [column][group]; 0 where the nodes are in no domain                              */
   const uint32_t* const* domains; /* [column][group]: 0: in no domain; else the domain if it is told apart, else 1    */
   const uint32_t* nodes;          /* [group]: nodes in it, > 0. Score: each of them feasible                          */
-} berth_domain_groups_v0;
+} berth_domain_groups_v1;
 
-typedef struct berth_domain_ops_v0 {
+typedef struct berth_domain_ops_v1 {
   uint32_t struct_size;
   uint32_t flags; /* reserved, 0 */
   /* After pre_filter has answered OK. OK: by these columns filter_groups judges. SKIP: not for this pod; filter is called.
    * Any failure counts as SKIP.                                                                               [cycle] */
-  berth_code (*filter_columns)(void* self, berth_cycle_v1* cycle, const berth_domain_columns_v0* out, berth_note_v1* note);
+  berth_code (*filter_columns)(void* self, berth_cycle_v1* cycle, const berth_domain_columns_v1* out, berth_note_v1* note);
   /* pass: by group, all bits set on entry; clear those of groups whose nodes filter would reject.             [worker] */
-  berth_code (*filter_groups)(void* self, const berth_cycle_v1* cycle, const berth_domain_groups_v0* groups, uint64_t* pass,
+  berth_code (*filter_groups)(void* self, const berth_cycle_v1* cycle, const berth_domain_groups_v1* groups, uint64_t* pass,
                               berth_note_v1* note);
   /* In place of pre_score, with *scores = 1 on entry. OK: by these columns score_groups scores; with *scores = 0: as pre_score
    * would answer SKIP. SKIP: not for this pod; pre_score and score are called. Any failure counts as SKIP.     [cycle] */
-  berth_code (*score_columns)(void* self, berth_cycle_v1* cycle, const berth_domain_columns_v0* out, uint32_t* scores,
+  berth_code (*score_columns)(void* self, berth_cycle_v1* cycle, const berth_domain_columns_v1* out, uint32_t* scores,
                               berth_note_v1* note);
   /* scores: by group. NORM_CUSTOM: the final ones, which score and normalize would give to each node of the group, given that the
    * feasible nodes are those of all groups. Else what score would give; the host normalises.                  [worker] */
-  berth_code (*score_groups)(void* self, const berth_cycle_v1* cycle, const berth_domain_groups_v0* groups, int64_t* scores,
+  berth_code (*score_groups)(void* self, const berth_cycle_v1* cycle, const berth_domain_groups_v1* groups, int64_t* scores,
                              berth_note_v1* note);
-} berth_domain_ops_v0;
+} berth_domain_ops_v1;
 
 #endif
