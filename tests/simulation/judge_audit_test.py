@@ -47,12 +47,18 @@ class JudgeAudit(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             log = pathlib.Path(folder, "audit.log")
             log.write_text("".join(json.dumps(one) + "\n" for one in events))
-            return subprocess.run([PROGRAM, str(log)], text=True, stdout=subprocess.PIPE, check=False)
+            return subprocess.run([PROGRAM, str(log)], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
 
     def test_good_bindings_break_no_rule(self):
         run = self.judge(node(0, "n"), pod(1, "a"), binding(2, "a", "n"))
         self.assertEqual(run.returncode, 0, run.stdout)
         self.assertIn("1 bindings and 0 evictions judged", run.stdout)
+
+    def test_bindings_that_cannot_be_judged_are_no_good_ones(self):
+        run = self.judge(node(0, "n"), event(1, "create", "pods", "a"), binding(2, "a", "n"))
+        self.assertEqual(run.returncode, 2, run.stdout)
+        self.assertIn("0 bindings", run.stdout)
+        self.assertIn("1 bindings are of pods that the log does not show", run.stderr)
 
     def test_a_node_that_is_too_full_is_found(self):
         run = self.judge(node(0, "n"), pod(1, "a"), pod(1, "b"), binding(2, "a", "n"), binding(3, "b", "n"))

@@ -11,13 +11,16 @@ namespace {
 
 // What malloc adds to the many small blocks of an entry is not in the bytes that tables tell: measured, up to 1.7 times.
 constexpr double k_heap_share = 2;
+// Of the memory at first. Free blocks between those in use differ from run to run: with 8,000 pods in between the same program has
+// 3 to 5 MB of 55 more. 700 bytes that are left behind for each pod are still seen; whole_churn_memory sees less.
+constexpr double k_noise_share = 0.10;
 
 /// What a replica has more than at first is what its tables have more, each of which has a budget, and little else. The
 /// budgets are full after the first 100,000 pods; whole_churn_memory takes that long.
 void expect_accounted_for(const ReplicaSizes& first, const ReplicaSizes& last, const char* who) {
   const double tables = static_cast<double>(last.table_bytes()) - static_cast<double>(first.table_bytes());
   const double more = static_cast<double>(last.rss_bytes) - static_cast<double>(first.rss_bytes);
-  EXPECT_LE(more, std::max(tables, 0.0) * k_heap_share + static_cast<double>(first.rss_bytes) * 0.05)
+  EXPECT_LE(more, std::max(tables, 0.0) * k_heap_share + static_cast<double>(first.rss_bytes) * k_noise_share)
       << who << ": RSS " << first.rss_bytes << " to " << last.rss_bytes << ", tables " << first.table_bytes() << " to "
       << last.table_bytes();
 }
