@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <spdlog/fmt/fmt.h>
-#include <CLI/CLI.hpp>
 
+#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 

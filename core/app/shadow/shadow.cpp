@@ -299,9 +299,7 @@ std::string Shadow::likely_cause(Held& held) {
   const auto all_earlier = [](const Change&) { return true; };
   const auto all_later = [&](const Change& change) { return change.at_ns >= held.at_ns || on_it(change); };
   const auto as_it_was = [&](const Change& change) { return change.at_ns >= held.at_ns; };
-  const auto in_queue_order = [&](const Change& change) {
-    return change.came ? was_decided_later(held, change) : change.at_ns >= held.at_ns;
-  };
+  const auto in_queue_order = [&](const Change& change) { return is_after_in_queue(held, change, held.at_ns); };
   const auto follow = [&](const auto& undone) { return was_best_step_by_step(held, Reach::all_better, undone); };
   if (was_best(held, in_queue_order)) return "the best with the pods that were before it in the queue";
   if (was_best(held, on_it) || was_best(held, all_later) || was_best(held, all_earlier) || follow(as_it_was) ||
@@ -366,7 +364,8 @@ std::optional<std::int64_t> Shadow::best_moment_ns(Held& held) {
   return std::nullopt;
 }
 
-bool Shadow::was_decided_later(const Held& held, const Change& change) {
+bool Shadow::is_after_in_queue(const Held& held, const Change& change, std::int64_t end_ns) {
+  if (!change.came) return change.at_ns >= end_ns;
   // What is bound much later may have been tried before in vain.
   if (held.queued == 0 || change.queued == 0 || std::abs(change.at_ns - held.at_ns) > k_binding_ns)
     return change.at_ns >= held.at_ns;
@@ -377,9 +376,7 @@ bool Shadow::was_decided_later(const Held& held, const Change& change) {
 std::optional<std::int64_t> Shadow::best_end_ns(Held& held) {
   // What ended after the binding cannot have been known to have ended.
   std::int64_t end_ns = held.at_ns;
-  const auto in_queue_order = [&](const Change& change) {
-    return change.came ? was_decided_later(held, change) : change.at_ns >= end_ns;
-  };
+  const auto in_queue_order = [&](const Change& change) { return is_after_in_queue(held, change, end_ns); };
   const auto as_bound = [&](const Change& change) { return change.at_ns >= (change.came ? held.at_ns : end_ns); };
   std::int64_t nearest_ns = held.at_ns, least = points_to_best(held, in_queue_order);
   std::size_t ends = 0;

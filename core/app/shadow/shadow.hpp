@@ -134,9 +134,10 @@ class Shadow final : public cluster::ClusterSink {
   /// The moment nearest to the binding at which the node was one of the best: with the pods bound until then, or those
   /// that had not ended by then, or both.
   std::optional<std::int64_t> best_moment_ns(Held& held);
-  /// Whether the scheduler in charge took that pod from its queue after the held one, as far as their places there say
-  /// and they were bound within k_binding_ns; else whether it was bound later.
-  static bool was_decided_later(const Held& held, const Change& change);
+  /// Of a pod that came: whether the scheduler in charge took it from its queue after the held one, as far as their places
+  /// there say and they were bound within k_binding_ns; else whether it was bound later. Of one that ended: whether that
+  /// was at end_ns or later.
+  static bool is_after_in_queue(const Held& held, const Change& change, std::int64_t end_ns);
   /// The last end of a pod before the binding at which the node was one of the best: with the pods that were decided
   /// before, or bound before, and those that had not ended by then; at the end that brings it nearest, also with one pod
   /// after the other as was_best_step_by_step() takes them.

@@ -2,22 +2,25 @@
 #include "framework/points/domains.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "framework/plugin_call.hpp"
 #include "framework/point_run.hpp"
 #include "framework/points/score.hpp"
+#include "framework/services/service_tables.hpp"
 
 namespace berth::framework {
 namespace {
 
 berth_code add_column(void* ctx, const berth_domain_column_v1* column) {
   auto& out = *static_cast<DomainColumns*>(ctx);
-  if (column == nullptr || column->struct_size < sizeof(*column) || (column->flags & ~BERTH_DOMAIN_TELL_APART) != 0 ||
-      column->reserved != 0 || column->reserved_2 != 0 || column->domain_of == nullptr || column->values == nullptr ||
+  if (!has_first_fields(column) || (column->flags & ~BERTH_DOMAIN_TELL_APART) != 0 || column->reserved != 0 ||
+      column->reserved_2 != 0 || column->domain_of == nullptr || column->values == nullptr ||
       column->domain_count == 0 || column->version == 0 || (column->changed_count != 0 && column->changed == nullptr) ||
       column->changed_count > column->changed_end || out.columns.size() == BERTH_DOMAIN_COLUMNS_MAX)
     return BERTH_BAD_ARGS;
-  out.columns.push_back(*column);
+  berth_domain_column_v1& copy = out.columns.emplace_back();  // what a later minor appends is 0 where it was not given
+  std::memcpy(&copy, column, std::min<std::size_t>(column->struct_size, sizeof copy));
   return BERTH_OK;
 }
 

@@ -41,6 +41,8 @@ const void* own_service(std::string_view id) noexcept;
 template <typename T>
 inline constexpr std::uint32_t k_first_bytes = 0;
 template <>
+inline constexpr std::uint32_t k_first_bytes<berth_domain_column_v1> = 72;
+template <>
 inline constexpr std::uint32_t k_first_bytes<berth_event_spec_v1> = 120;
 template <>
 inline constexpr std::uint32_t k_first_bytes<berth_metric_spec_v1> = 72;

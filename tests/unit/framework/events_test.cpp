@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fstream>
-#include <map>
-
+#include "support/abi_manifest.hpp"
 #include "unit/framework/framework_fixture.hpp"
 
 namespace berth::framework::testing {
@@ -46,15 +44,9 @@ TEST(PluginEvents, AreRefusedInFilterAndNotOnAThreadThatHasBeenThere) {
 
 /// What 1.0 has, every struct of a plugin of major 1 has; what a later minor appends must not be asked of it.
 TEST(StructsOfPlugins, AreAsLongAsTheManifestOfTheFirstVersionHasThem) {
-  std::ifstream file(BERTH_ABI_HISTORY "/manifests/1.0.txt");
-  std::map<std::string, std::uint32_t> bytes;
-  for (std::string kind, name, word; file >> kind; std::getline(file, word)) {
-    if (kind != "struct") continue;
-    std::uint32_t size = 0;
-    file >> name >> word >> size;
-    bytes[name] = size;
-  }
+  const auto bytes = struct_bytes_of_first_version();
   ASSERT_GT(bytes.size(), 50u);
+  EXPECT_EQ(k_first_bytes<berth_domain_column_v1>, bytes.at("berth_domain_column_v1"));
   EXPECT_EQ(k_first_bytes<berth_event_spec_v1>, bytes.at("berth_event_spec_v1"));
   EXPECT_EQ(k_first_bytes<berth_metric_spec_v1>, bytes.at("berth_metric_spec_v1"));
   EXPECT_EQ(k_first_bytes<berth_object_ref_v1>, bytes.at("berth_object_ref_v1"));

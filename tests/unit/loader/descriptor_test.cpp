@@ -6,12 +6,10 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <fstream>
-#include <map>
-
 #include "berth/plugin.h"
 #include "loader/ops_completeness.hpp"
 #include "loader/plugin_loader.hpp"
+#include "support/abi_manifest.hpp"
 
 namespace berth::loader {
 namespace {
@@ -171,19 +169,13 @@ TEST(MemoryProbe, SeesWhereMemoryEnds) {
 
 /// What 1.0 has, every plugin of major 1 has; what a later minor appends must not be asked of it.
 TEST(OpsCompleteness, AsksForTheTablesThatTheManifestOfTheFirstVersionHas) {
-  std::ifstream file(BERTH_ABI_HISTORY "/manifests/1.0.txt");
-  std::map<std::string, std::uint32_t> bytes;
-  for (std::string kind, name, word; file >> kind; std::getline(file, word)) {
-    if (kind != "struct") continue;
-    std::uint32_t size = 0;
-    file >> name >> word >> size;
-    bytes[name] = size;
-  }
+  const auto bytes = struct_bytes_of_first_version();
   ASSERT_GT(bytes.size(), 50u);
   for (const char* const point :
        {"queue", "prepare", "filter", "post_filter", "score", "reserve", "permit", "bind", "requeue"})
     EXPECT_EQ(first_bytes(fmt::format("berth.{}/1", point)), bytes.at(fmt::format("berth_{}_ops_v1", point))) << point;
   EXPECT_EQ(first_bytes("berth.groups/1"), bytes.at("berth_group_ops_v1"));
+  EXPECT_EQ(first_bytes("berth.domains/1"), bytes.at("berth_domain_ops_v1"));
   EXPECT_EQ(first_bytes("berth.weather/1"), 0u);
 }
 
