@@ -32,6 +32,12 @@ constexpr int k_nodelete = 0x1000;  // RTLD_NODELETE, for which Boost.DLL has no
 /// One path with one content is one library, however often it is asked for.
 using Identity = std::pair<std::string, std::string>;  // resolved path, sha256
 
+/// A library, and what it was mapped from: the sealed copy of its judged bytes, or the path that they were read from.
+struct MappedFile {
+  boost::dll::shared_library* library = nullptr;
+  bool is_sealed = false;
+};
+
 /// What must live as long as the process: handles, since nothing is ever unloaded, and the strings that a signal
 /// handler may read. Reachable for ever, destroyed never.
 struct Immortals {
@@ -39,7 +45,7 @@ struct Immortals {
   std::deque<std::string> texts;
   // An open descriptor is the name of what was loaded from it: closed, another file would get the name.
   std::deque<OpenFile> sealed;
-  std::map<Identity, boost::dll::shared_library*> by_identity;
+  std::map<Identity, MappedFile> by_identity;
 };
 Immortals& immortals() {
   static auto* const all = new Immortals;
@@ -190,17 +196,18 @@ std::string with_path(std::string sentence, const std::string& loaded_as, const 
 }
 
 /// dlopen, of exactly the bytes that were judged where they are sealed. Throws what Boost throws.
-boost::dll::shared_library* open_file(PluginFile& file, const LoadHooks& hooks, std::string& loaded_as) {
+MappedFile open_file(PluginFile& file, const LoadHooks& hooks, std::string& loaded_as) {
   using boost::dll::load_mode::type;
   const auto mode = static_cast<type>(boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local | k_nodelete);
   Immortals& all = immortals();
   const Identity identity{file.path, file.sha256};
   if (const auto known = all.by_identity.find(identity); known != all.by_identity.end()) {
-    loaded_as = known->second->location().string();
+    loaded_as = known->second.library->location().string();
     return known->second;
   }
   loaded_as = file.path;
-  if (file.sealed.fd() >= 0) {
+  const bool is_sealed = file.sealed.fd() >= 0;
+  if (is_sealed) {
     loaded_as = path_of_descriptor(file.sealed.fd());
     all.sealed.push_back(std::move(file.sealed));
     const std::string base = std::filesystem::path(file.path).filename().string();
@@ -208,13 +215,12 @@ boost::dll::shared_library* open_file(PluginFile& file, const LoadHooks& hooks, 
   }
   // The overload that throws keeps what dlopen said; the other one answers "bad file descriptor" to everything.
   all.libraries.emplace_back(boost::dll::fs::path(loaded_as), mode);
-  all.by_identity.emplace(identity, &all.libraries.back());
-  return &all.libraries.back();
+  return all.by_identity.emplace(identity, MappedFile{&all.libraries.back(), is_sealed}).first->second;
 }
 
-/// Maps the file, and before it what it needs. Null when a finding was added.
-boost::dll::shared_library* open_library(PluginFile& file, std::vector<NeededLibrary>& needed, const LoadHooks& hooks,
-                                         std::chrono::milliseconds limit, LoadReport& report) {
+/// Maps the file, and before it what it needs. No library when a finding was added.
+MappedFile open_library(PluginFile& file, std::vector<NeededLibrary>& needed, const LoadHooks& hooks,
+                        std::chrono::milliseconds limit, LoadReport& report) {
   const ProcessTimeLimit time_limit(limit, hang_report(file, limit, report));
   const HookedStage stage(hooks, LoadStage::constructors, file, report);
   const ConstructorBarrier barrier(file, report);
@@ -229,7 +235,7 @@ boost::dll::shared_library* open_library(PluginFile& file, std::vector<NeededLib
     return open_file(file, hooks, loaded_as);
   } catch (const boost::dll::fs::system_error& error) {
     report.add(translate_dlopen_error(file, with_path(dlopen_sentence(error.what()), loaded_as, opening->path)));
-    return nullptr;
+    return {};
   } catch (...) {
     barrier.report_and_exit();
   }
@@ -301,8 +307,7 @@ Finding translate_dlopen_error(const PluginFile& file, const std::string& senten
 const berth_library_v1* map_library(PluginFile& file, std::vector<NeededLibrary>& needed, const LoadHooks& hooks,
                                     std::chrono::milliseconds limit, LoadReport& report) {
   const FloatingPointMode mode = FloatingPointMode::current();
-  const bool sealed = file.sealed.fd() >= 0;
-  boost::dll::shared_library* const library = open_library(file, needed, hooks, limit, report);
+  const auto [library, is_sealed] = open_library(file, needed, hooks, limit, report);
   judge_floating_point(file, mode, report);
   if (library == nullptr) return nullptr;
 
@@ -313,9 +318,10 @@ const berth_library_v1* map_library(PluginFile& file, std::vector<NeededLibrary>
     return nullptr;
   }
   Entry& entry = library->get<Entry>(BERTH_ENTRY_SYMBOL);
-  // Sealed bytes are what was judged. A path may have come to mean another file.
-  const std::string judged = sealed ? std::string() : open_identity(file.open.fd());
-  const std::string mapped = sealed ? std::string() : mapped_identity(reinterpret_cast<const void*>(&entry));
+  // Sealed bytes are what was judged, this time or earlier: the content is the same. A path may have come to mean another
+  // file.
+  const std::string judged = is_sealed ? std::string() : open_identity(file.open.fd());
+  const std::string mapped = is_sealed ? std::string() : mapped_identity(reinterpret_cast<const void*>(&entry));
   if (judged != mapped) {
     Finding finding = file.finding("P025");
     finding.evidence.push_back(fmt::format("checked device and inode {}, mapped {}", judged, mapped));

@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <new>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace berth::loader {
@@ -21,6 +23,7 @@ constexpr unsigned k_noexec_seal = 0x0008u;
 constexpr unsigned k_exec = 0x0010u;
 constexpr std::size_t k_name_bytes_max = 200;
 constexpr std::size_t k_chunk_bytes = std::size_t{1} << 20;
+constexpr std::chrono::milliseconds k_seal_pause{20};
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
@@ -108,10 +111,9 @@ Status JudgedBytes::copy_and_seal(int fd, std::uint64_t size) {
       return Unit{};
     }
   }
-  constexpr int k_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-  // Looked at again, since the judgement rests on it.
-  if (::fcntl(sealed_.fd(), F_ADD_SEALS, k_seals) != 0 || (::fcntl(sealed_.fd(), F_GET_SEALS) & k_seals) != k_seals) {
-    not_sealed_ = "sealing the copy: " + error_text(errno);
+  const Status sealed = seal(sealed_.fd(), [] { std::this_thread::sleep_for(k_seal_pause); });
+  if (!sealed.ok()) {
+    not_sealed_ = "sealing the copy: " + sealed.error().message;
     return Unit{};
   }
   if (::access(path_of_descriptor(sealed_.fd()).c_str(), R_OK) != 0) {
@@ -140,6 +142,19 @@ Status JudgedBytes::read_plain(int fd, std::uint64_t size) {
 }
 
 std::string JudgedBytes::mapped_name(std::string_view name) { return "/memfd:" + plain_name(name) + " (deleted)"; }
+
+Status seal(int fd, const std::function<void()>& wait) {
+  constexpr int k_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+  for (int attempt = 1; ::fcntl(fd, F_ADD_SEALS, k_seals) != 0; ++attempt) {
+    if (errno != EBUSY || attempt == k_seal_attempts) return Error{error_text(errno)};
+    wait();
+  }
+  // Looked at again, since the judgement rests on it.
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  if (seals < 0) return Error{error_text(errno)};
+  if ((seals & k_seals) != k_seals) return Error{"the kernel took no seals"};
+  return Unit{};
+}
 
 std::string path_of_descriptor(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 

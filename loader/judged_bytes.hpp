@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,6 +61,11 @@ class JudgedBytes {
   std::span<const std::byte> bytes_;
   std::string not_sealed_;
 };
+
+/// Seals a memory file against every change. A page that the kernel holds at this moment, to move it or to look at it, or a
+/// writable mapping makes it busy: tried at most k_seal_attempts times, with `wait` between. Fails with what fcntl() said.
+inline constexpr int k_seal_attempts = 5;
+Status seal(int fd, const std::function<void()>& wait);
 
 /// "/proc/self/fd/7".
 std::string path_of_descriptor(int fd);

@@ -94,8 +94,8 @@ config::Configuration default_configuration(const app::PluginLibrary& plugins, c
 }
 
 DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const config::Configuration& configuration,
-                          const app::PluginLibrary& plugins, recording::Recorder* recorder) {
-  auto made = app::SinglePass::make(symbols, configuration, plugins, 0, recorder);
+                          const app::PluginLibrary& plugins, Recording recording) {
+  auto made = app::SinglePass::make(symbols, configuration, plugins, 0, recording.recorder);
   if (!made.ok()) throw std::runtime_error(made.error().render());
   const std::unique_ptr<app::SinglePass> pass = std::move(*made);
   cluster::Manifests manifests;
@@ -104,7 +104,7 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
   for (const auto& pod : workload.bound) manifests.objects.emplace_back(pod);
   for (const auto& pod : workload.pods) manifests.objects.emplace_back(pod);
   pass->load(manifests);
-  if (recorder != nullptr) recorder->flush();
+  if (recording.recorder != nullptr) recording.recorder->flush();
   const scheduler::DecisionParts host = pass->scheduler().decision_parts();
   std::vector<Symbol> chosen;
   chosen.reserve(workload.pods.size());
@@ -113,7 +113,15 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
 
   const auto start = std::chrono::steady_clock::now();
   const double cpu_start = thread_cpu_seconds();
+  double slice_start = cpu_start;
+  bool records = recording.recorder != nullptr;
   for (;;) {
+    if (recording.in_turns != 0 && !chosen.empty() && chosen.size() % recording.in_turns == 0) {
+      const double now = thread_cpu_seconds();
+      (records ? run.recorded_slices : run.other_slices).push_back(now - slice_start);
+      records = !records;
+      slice_start = thread_cpu_seconds();
+    }
     const std::uint64_t before = allocation_count();
     auto ticket = host.queue.pop();
     if (!ticket) break;
@@ -125,7 +133,7 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
     recording::Attempt attempt;
     attempt.rotation = host.cycle.rotation();
     cycle::Outcome outcome = host.cycle.run(ticket->pod(), ticket->pod_class());
-    if (recorder != nullptr) host.recording->attempt(*ticket, outcome, attempt, host.framework);
+    if (records) host.recording->attempt(*ticket, outcome, attempt, host.framework);
     Symbol node = k_no_symbol;
     if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
       node = placement->assumption.node_name();

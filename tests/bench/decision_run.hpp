@@ -17,6 +17,8 @@ struct DecisionRun {
   std::vector<std::uint32_t> allocations;  // by pod, or gang: calls of operator new from pop to the ticket's return
   double seconds = 0;
   double cpu_seconds = 0;        // of the thread that decides
+  /// The same by slices of Recording::in_turns decisions, in turns: recorded and not recorded.
+  std::vector<double> recorded_slices, other_slices;
   std::uint64_t violations = 0;  // with reuse "verify": where what was kept is not what a fresh computation finds
 
   std::size_t placed() const noexcept;
@@ -33,9 +35,14 @@ config::RawConfiguration raw_configuration(bool gangs, const std::string& file =
 /// The same for these plugins, with gangs if wanted. Throws std::runtime_error with what is wrong.
 config::Configuration default_configuration(const app::PluginLibrary& plugins, config::VerdictReuse reuse,
                                             bool gangs = false, const std::string& file = {});
+/// What records the decisions. A null recorder: nothing does; in_turns of 0: all of them are recorded, otherwise so many, then
+/// as many are not, and so on.
+struct Recording {
+  recording::Recorder* recorder = nullptr;
+  std::size_t in_turns = 0;
+};
 /// Throws std::runtime_error when no scheduler comes about.
-/// `recorder`: gets each decision, as from a running scheduler; null: none does.
 DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const config::Configuration& configuration,
-                          const app::PluginLibrary& plugins, recording::Recorder* recorder = nullptr);
+                          const app::PluginLibrary& plugins, Recording recording = {});
 
 }  // namespace berth::bench

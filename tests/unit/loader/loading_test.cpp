@@ -169,6 +169,18 @@ TEST_F(Loading, NoticesAFileThatIsExchangedWhenTheKernelKeepsNoCopy) {
   EXPECT_EQ(outcome.report.warnings()[0].rfind("BERTH-P026 ", 0), 0u);
 }
 
+// What is mapped already has the judged content, wherever it was mapped from: nothing was exchanged.
+TEST_F(Loading, TakesTheSealedCopyOfBeforeWhenTheKernelKeepsNone) {
+  add("good.so");
+  const LoadOutcome first = PluginLoader({"berth", {}}).load(request());
+  ASSERT_TRUE(first.report.ok()) << first.report.render();
+  LoadRequest unsealed = request();
+  unsealed.kernel_seals = false;
+  const LoadOutcome again = PluginLoader({"berth", {}}).load(unsealed);
+  ASSERT_TRUE(again.report.ok()) << again.report.render();
+  EXPECT_EQ(first.plugins.libraries().front().entry, again.plugins.libraries().front().entry);
+}
+
 /// A plugin and a library in its folder.
 class LoadingWithALibrary : public Loading {
  protected:
