@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "cache/node_row.hpp"
+
 /// How many nodes to look for, and which of equals wins.
 namespace berth::cycle {
 
@@ -51,6 +53,12 @@ inline std::size_t position_of(std::uint64_t rank) noexcept {
   const int length = static_cast<int>(rank & 31) + 1;
   return static_cast<std::size_t>(((rank >> 5) >> (32 - length)) - 1);
 }
+
+/// A node that wins, and its weighted sum of scores.
+struct Winner {
+  cache::Slot slot = cache::k_no_slot;
+  std::int64_t total = 0;
+};
 
 /// Which of some totals in feasible order wins.
 /// Threads: one at a time; keeps the ranks of the positions it has seen.

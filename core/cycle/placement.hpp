@@ -20,6 +20,7 @@ struct Placement {
   model::NodePtr node = {};                       // as the cycle saw it
   std::vector<framework::PermitWait> waits = {};  // permit plugins that asked for time
   std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;
+  std::int64_t total = 0;  // the node's weighted sum of scores; 0: nodes were not compared
 
   /// The pod has its node: nothing is given back.
   void confirm() noexcept {

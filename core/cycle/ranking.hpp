@@ -49,6 +49,8 @@ class Ranking {
 
   /// Index in slots() of the node that wins. Requires: size() != 0.
   std::size_t best() noexcept;
+  /// The total of that node. Requires: size() != 0.
+  std::int32_t highest() const noexcept { return tree_.back().front(); }
 
   std::size_t bytes() const noexcept;
 
@@ -64,7 +66,6 @@ class Ranking {
 
   const std::int32_t* leaves() const noexcept { return tree_.front().data(); }
   void replace_leaf(std::size_t position, std::int32_t total);
-  std::int32_t highest() const noexcept { return tree_.back().front(); }
   /// The first position at or after `from` with at least that total, or positions().
   std::size_t next(std::size_t from, std::int32_t total) const noexcept;
   /// The last feasible position before `before`. Requires: there is one.

@@ -339,7 +339,8 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
   const auto count = static_cast<std::uint32_t>(feasible.size());
   if (!others_score) {
     ++reuse_counts_.ranked;
-    return Choice{Chosen{entry.best(), node_count, count}};
+    const Winner best = entry.best();
+    return Choice{Chosen{best.slot, node_count, count, best.total}};
   }
   totals_.assign(feasible.size(), 0);
   entry.add_totals(snapshot_, totals_);
@@ -348,7 +349,8 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
     return Choice{failure(scored.error())};
   }
   for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] += score_pass_.sums()[feasible[i]];
-  return Choice{Chosen{feasible[node_choice_.best(totals_)], node_count, count}};
+  const std::size_t best = node_choice_.best(totals_);
+  return Choice{Chosen{feasible[best], node_count, count, totals_[best]}};
 }
 
 SchedulingCycle::Choice SchedulingCycle::reject_class(Search& search, ClassEntry& entry) {
@@ -385,18 +387,18 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_groups(Search&
   reuse_counts_.bytes = classes_.bytes();
   if (!entry.judge_groups(context, columns_)) return std::nullopt;
   const std::uint32_t feasible = entry.groups().feasible();
-  std::optional<cache::Slot> best;
-  if (feasible == 1) best = entry.groups().only(snapshot_);
+  std::optional<Winner> best;
+  if (feasible == 1) best = Winner{entry.groups().only(snapshot_)};
   if (feasible > 1) best = entry.best_of_groups(context, snapshot_, columns_);
   if (feasible != 0 && !best) return std::nullopt;
-  if (options_.reuse == config::VerdictReuse::verify && !agrees(context, feasible, best.value_or(cache::k_no_slot))) {
-    reuse_check_.add_choice(context, best.value_or(snapshot_.order().front()));
+  if (options_.reuse == config::VerdictReuse::verify && !agrees(context, feasible, best.value_or(Winner()))) {
+    reuse_check_.add_choice(context, best ? best->slot : snapshot_.order().front());
     return std::nullopt;
   }
   if (feasible == 0) return reject_class(search, entry);
   ++reuse_counts_.reused;
   if (feasible != 1) ++reuse_counts_.ranked;
-  return Chosen{*best, snapshot_.node_count(), feasible};
+  return Chosen{best->slot, snapshot_.node_count(), feasible, best->total};
 }
 
 SchedulingCycle::Choice SchedulingCycle::choose_by_search(Search& search, std::size_t taking_part,
@@ -459,7 +461,7 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
       log_totals(*context.pod(), snapshot_, feasible, [&](std::size_t i) { return score_pass_.sums()[feasible[i]]; });
     const std::size_t best = random_choice_ ? random_choice_->best(feasible, score_pass_.sums())
                                             : node_choice_.best(feasible, score_pass_.sums());
-    return Chosen{feasible[best], count + judged, count};
+    return Chosen{feasible[best], count + judged, count, score_pass_.sums()[feasible[best]]};
   }
   totals_.resize(feasible.size());
   for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] = score_pass_.sums()[feasible[i]];
@@ -470,10 +472,15 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
       log_extender_scores(*context.pod(), snapshot_, feasible, score);
     log_totals(*context.pod(), snapshot_, feasible, [&](std::size_t i) { return totals_[i]; });
   }
-  if (!random_choice_) return Chosen{feasible[node_choice_.best(*ranks)], count + judged, count};
-  std::vector<std::uint32_t> positions(ranks->size());
-  std::iota(positions.begin(), positions.end(), 0U);
-  return Chosen{feasible[random_choice_->best(positions, ranks->data())], count + judged, count};
+  std::size_t best = 0;
+  if (random_choice_) {
+    std::vector<std::uint32_t> positions(ranks->size());
+    std::iota(positions.begin(), positions.end(), 0U);
+    best = random_choice_->best(positions, ranks->data());
+  } else {
+    best = node_choice_.best(*ranks);
+  }
+  return Chosen{feasible[best], count + judged, count, totals_[best]};
 }
 
 void SchedulingCycle::diagnose(Search& search) {
@@ -544,7 +551,8 @@ Attempt SchedulingCycle::take(framework::CyclePool::Handle context, const Chosen
                     node,
                     {},
                     chosen.evaluated,
-                    chosen.feasible},
+                    chosen.feasible,
+                    chosen.total},
           {}};
 }
 
@@ -566,7 +574,7 @@ Explanation SchedulingCycle::explain(const model::PodPtr& pod, ExplainWith with)
   return Explainer(*this).explain(pod, with);
 }
 
-bool SchedulingCycle::agrees(const framework::CycleContext& of_class, std::uint32_t feasible, cache::Slot best) {
+bool SchedulingCycle::agrees(const framework::CycleContext& of_class, std::uint32_t feasible, const Winner& best) {
   // In a context without a class plugins count from the start.
   auto context = framework_.pool(framework_.index_of(of_class.pod()->scheduler_name)).take();
   context->begin(of_class.pod(), 0, ++cycle_id_, &snapshot_);
@@ -578,9 +586,11 @@ bool SchedulingCycle::agrees(const framework::CycleContext& of_class, std::uint3
   const std::vector<cache::Slot>& found = findings_.feasible;
   if (!prepared.verdict.success() || prepared.narrowed || !findings_.error.empty() || found.size() != feasible)
     return false;
-  if (feasible <= 1) return feasible == 0 || found.front() == best;
-  return framework::run_pre_score(*context, found).ok() && score_pass_.run(*context, found, false, {}).ok() &&
-         found[node_choice_.best(found, score_pass_.sums())] == best;
+  if (feasible <= 1) return feasible == 0 || found.front() == best.slot;
+  if (!framework::run_pre_score(*context, found).ok() || !score_pass_.run(*context, found, false, {}).ok())
+    return false;
+  return found[node_choice_.best(found, score_pass_.sums())] == best.slot &&
+         score_pass_.sums()[best.slot] == best.total;
 }
 
 }  // namespace berth::cycle

@@ -136,6 +136,7 @@ class SchedulingCycle {
   struct Chosen {
     cache::Slot slot = cache::k_no_slot;
     std::uint32_t evaluated = 0, feasible = 0;
+    std::int64_t total = 0;  // weighted sum of scores; 0: nothing was compared
   };
   using Choice = std::variant<Chosen, Rejection>;
 
@@ -182,7 +183,7 @@ class SchedulingCycle {
   /// What the decision under way has found about reused answers; of plugins that it names none is reused from now on.
   void report_undeclared_inputs(const model::Pod& pod);
   /// Whether a search that counts from the start finds as many feasible nodes, and the same best.
-  bool agrees(const framework::CycleContext& of_class, std::uint32_t feasible, cache::Slot best);
+  bool agrees(const framework::CycleContext& of_class, std::uint32_t feasible, const Winner& best);
   std::optional<std::int32_t> percentage(const framework::ProfileRuntime& profile) const noexcept;
 
   framework::Framework& framework_;

@@ -108,6 +108,11 @@ class PayloadReader {
       value = static_cast<T>(read);
     }
   }
+  /// What older versions end before keeps its value.
+  template <typename T>
+  void last_number(const char*, T& value) {
+    if (!is_at_end()) number("", value);
+  }
   void code(const char*, std::uint8_t& value) { number("", value); }
   template <typename T>
   void text(const char*, T& value) {
@@ -180,7 +185,6 @@ class PayloadReader {
     complete(*read);
     value = std::move(read);
   }
-  void node_name(const char*, Record& record) { word("", record.text); }
   template <typename T, typename Fields>
   void object(const char*, T& value, Fields&& fields) {
     fields(*this, value);

@@ -59,6 +59,10 @@ class PayloadWriter {
       varint(value);
     }
   }
+  template <typename T>
+  void last_number(const char*, T value) {
+    number("", value);
+  }
   void code(const char*, std::uint8_t value) { varint(value); }
   void text(const char*, std::string_view value) {
     varint(value.size());
@@ -111,9 +115,6 @@ class PayloadWriter {
   void pointer(const char*, const std::shared_ptr<T>& value, Fields&& fields) {
     number("", value != nullptr);
     if (value != nullptr) fields(*this, *value);
-  }
-  void node_name(const char*, const Record& record) {
-    word("", record.node != nullptr ? record.node->name : record.text);
   }
   template <typename T, typename Fields>
   void object(const char*, const T& value, Fields&& fields) {

@@ -18,7 +18,7 @@
 /// segment needs another to be read.
 namespace berth::recording {
 
-inline constexpr std::uint16_t k_version = 2, k_oldest_version = 1;
+inline constexpr std::uint16_t k_version = 3, k_oldest_version = 1;
 inline constexpr std::size_t k_header_bytes = 48;
 inline constexpr std::size_t k_frame_bytes = 8;  // before each payload
 inline constexpr std::size_t k_payload_bytes_max = std::size_t{4}

@@ -303,7 +303,7 @@ void rejected_fields(Archive& a, T& rejected) {
   a.list("victims", rejected.victims, [](auto& in, auto& each) { text_field(in, each); });
 }
 
-/// The rest of a record, after its kind and moment. node_name() is that of an attempt's node, wherever it stands.
+/// The rest of a record, after its kind and moment.
 template <typename Archive, typename T>
 void record_fields(Archive& a, T& record) {
   switch (record.kind) {
@@ -342,9 +342,10 @@ void record_fields(Archive& a, T& record) {
       a.number("way", record.attempt.way);
       a.number("rotation", record.attempt.rotation);
       a.number("tookNs", record.attempt.took_ns);
-      a.node_name("node", record);
+      a.word("node", record.text);
       a.pointer("rejected", record.rejected, [](auto& in, auto& rejected) { rejected_fields(in, rejected); });
-      return a.pointer("pod", record.pod, [](auto& in, auto& pod) { pod_fields(in, pod); });
+      a.pointer("pod", record.pod, [](auto& in, auto& pod) { pod_fields(in, pod); });
+      return a.last_number("total", record.attempt.total);
     case Kind::nominations:
       return a.pointer("nominations", record.nominations, [](auto& in, auto& all) {
         in.list("all", all, [](auto& i, auto& each) { nominated_fields(i, each); });

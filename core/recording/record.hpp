@@ -65,6 +65,9 @@ struct Attempt {
   Way way = Way::alone;
   std::uint64_t rotation = 0;  // where the search for nodes began
   std::int64_t took_ns = 0;
+  // The node's weighted sum of scores, from version 3 of the file on; 0 as well: nodes were not compared, as one was left or
+  // nothing scores.
+  std::int64_t total = 0;
 };
 
 struct Nominated {
@@ -106,14 +109,14 @@ struct Record {
   Kind kind = Kind::clock;
   std::int64_t at_ns = 0;  // Clock::monotonic_ns() of the process that wrote it
   model::PodPtr pod;       // placed_pod, waiting_pod, attempt
-  model::NodePtr node;     // node; attempt: that of the pod, when it is written
+  model::NodePtr node;     // node
   model::ObjectPtr object;
   Attempt attempt;
   std::shared_ptr<const Rejected> rejected;  // attempt without a node
   std::shared_ptr<const std::vector<Nominated>> nominations;
   std::shared_ptr<const Written> written;
   std::shared_ptr<const std::vector<PluginTime>> plugin_times;
-  /// See Kind; of attempt, where `node` is null: the pod's node, empty: none; of placed_pod: the node of a pod that
+  /// See Kind; of attempt: the pod's node, empty: none; of placed_pod: the node of a pod that
   /// does not name it, because it is not bound yet.
   std::string text;
   std::int64_t wall_ns = 0;  // clock; in what a reader returns: of every record

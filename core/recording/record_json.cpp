@@ -76,6 +76,10 @@ class JsonFields {
       out_ += std::to_string(value);
     }
   }
+  template <typename T>
+  void last_number(const char* name, T value) {
+    number(name, value);
+  }
   void code(const char* name, std::uint8_t value) {
     static constexpr std::string_view k_words[] = {"Success", "Error", "Unschedulable", "UnschedulableAndUnresolvable",
                                                    "Wait",    "Skip",  "Pending"};
@@ -155,9 +159,6 @@ class JsonFields {
   template <typename T, typename Fields>
   void pointer(const char* name, const std::shared_ptr<T>& value, Fields&& fields) {
     if (value != nullptr) object(name, *value, fields);
-  }
-  void node_name(const char* name, const Record& record) {
-    text(name, record.node != nullptr ? record.node->name : record.text);
   }
   void member(const char* name, std::string_view value) {
     key(name);

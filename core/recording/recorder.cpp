@@ -13,9 +13,11 @@ namespace berth::recording {
 namespace {
 
 constexpr std::size_t k_buffer_bytes = std::size_t{256} << 10;
-// So many records wake the writer. Few, so that the same memory, which the processor has at hand, is used again and
-// again.
-constexpr std::size_t k_batch = 1'024;
+// So many records wake the writer. To wake a thread takes as long as hundreds of records, on the thread that decides: where
+// records come fast, the writer looks for them by itself, often, so that they stay below that number and the same memory, which
+// the processor has at hand, is used again and again.
+constexpr std::size_t k_batch = 4'096, k_fast_batch = 128;
+constexpr std::chrono::milliseconds k_fast_period{4};
 // The wall clock was set, and did not merely drift.
 constexpr std::int64_t k_clock_jump_ns = 50'000'000;
 // How much of the recording may be written before the whole cluster is written again: so that more than half of what is
@@ -57,10 +59,10 @@ std::size_t text_bytes_of(const Record& record) noexcept {
 class Recorder::Writer {
  public:
   Writer(RecorderOptions options, SegmentFiles files, const SymbolTable& symbols, const Clock& clock)
-      : options_(std::move(options)), files_(std::move(files)), clock_(clock), encoder_(symbols) {}
+      : options_(std::move(options)), files_(std::move(files)), symbols_(symbols), clock_(clock), encoder_(symbols) {}
 
   void write(Waiting& batch, RecorderCounts& counts) {
-    batch.records.for_each([&](Record& record, std::size_t i) {
+    batch.records.for_each(symbols_, [&](Record& record, std::size_t i) {
       if (!batch.state || i != batch.state_at || record.kind != Kind::state_begins) return put(record, counts);
       put_state(*batch.state, record.at_ns, counts);
       ++counts.states;
@@ -263,6 +265,7 @@ class Recorder::Writer {
 
   const RecorderOptions options_;
   SegmentFiles files_;
+  const SymbolTable& symbols_;
   const Clock& clock_;
   Encoder encoder_;
   std::string buffer_;
@@ -364,9 +367,8 @@ void Recorder::add(Record&& record) noexcept try {
   ++waiting_.dropped;
 }
 
-void Recorder::add_attempt(const model::PodPtr& pod, const model::NodePtr& node,
-                           std::shared_ptr<const Rejected> rejected, Attempt attempt,
-                           std::optional<std::int64_t> began_ns) noexcept try {
+void Recorder::add_attempt(const model::PodPtr& pod, Symbol node, std::shared_ptr<const Rejected> rejected,
+                           Attempt attempt, std::optional<std::int64_t> began_ns) noexcept try {
   const std::int64_t at_ns = clock_.monotonic_ns();
   if (began_ns && !is_simulated_) attempt.took_ns = std::max<std::int64_t>(at_ns - *began_ns, 0);
   if (rejected == nullptr)
@@ -420,18 +422,19 @@ void Recorder::flush() {
 
 void Recorder::run(Writer& writer) {
   Waiting batch;
-  bool ends = false;
+  bool ends = false, is_fast = false;
   while (!ends) {
     RecorderCounts counts;
     {
       UniqueLock lock(mutex_);
-      (void)changed_.wait_for(lock, period_, [this]() REQUIRES(mutex_) {
+      (void)changed_.wait_for(lock, is_fast ? std::min(period_, k_fast_period) : period_, [this]() REQUIRES(mutex_) {
         return over_ || wants_flush_ || waiting_.records.size() >= k_batch;
       });
       ends = over_;
       wants_flush_ = false;
       if (!waiting_.records.empty()) put_noted_look();
       taken_ += waiting_.records.size();
+      is_fast = waiting_.records.size() >= k_fast_batch;
       std::swap(batch, waiting_);
       ++added_batches_;
       counts_.dropped += batch.dropped;

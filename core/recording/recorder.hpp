@@ -76,10 +76,10 @@ class Recorder {
   /// no look at the clock: it is written where it stands once its attempt is added, or the writer comes by. One that no
   /// attempt follows before the next may be left out. Threads: that of attempts.
   void note_look() noexcept { look_.store(added_.load(std::memory_order_acquire) + 1, std::memory_order_release); }
-  /// An attempt, with the pod's node or why it got none. Where it is said when the attempt began, by the recorder's
+  /// An attempt, with the name of the pod's node or why it got none. Where it is said when the attempt began, by the recorder's
   /// clock, and that clock is a real one, the time that it took is set here.
-  void add_attempt(const model::PodPtr& pod, const model::NodePtr& node, std::shared_ptr<const Rejected> rejected,
-                   Attempt attempt, std::optional<std::int64_t> began_ns) noexcept;
+  void add_attempt(const model::PodPtr& pod, Symbol node, std::shared_ptr<const Rejected> rejected, Attempt attempt,
+                   std::optional<std::int64_t> began_ns) noexcept;
   /// The whole cluster, never in part: all of it counts as one record that waits.
   void add_state(WholeCluster state) noexcept;
   RecorderCounts counts() const;

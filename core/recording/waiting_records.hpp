@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/symbols.hpp"
 #include "recording/record.hpp"
 
 namespace berth::recording {
@@ -25,7 +26,7 @@ class WaitingRecords {
   }
 
   void add(Record&& record) {
-    Entry entry{record.kind, false, record.at_ns, {}, {}, {}};
+    Entry entry{record.kind, false, k_no_symbol, record.at_ns, {}, {}};
     switch (record.kind) {
       case Kind::placed_pod:
         entry.is_whole = !record.text.empty();
@@ -33,9 +34,6 @@ class WaitingRecords {
         break;
       case Kind::waiting_pod:
         entry.pod = std::move(record.pod);
-        break;
-      case Kind::node:
-        entry.node = std::move(record.node);
         break;
       case Kind::state_begins:
       case Kind::state_ends:
@@ -53,8 +51,8 @@ class WaitingRecords {
     }
   }
   /// The attempt of a pod that got a node.
-  void add_placement(std::int64_t at_ns, const model::PodPtr& pod, const model::NodePtr& node, const Attempt& attempt) {
-    entries_.push_back({Kind::attempt, false, at_ns, pod, node, attempt});
+  void add_placement(std::int64_t at_ns, const model::PodPtr& pod, Symbol node, const Attempt& attempt) {
+    entries_.push_back({Kind::attempt, false, node, at_ns, pod, attempt});
   }
   /// A look after so many of these records. Requires: there are records, or one follows; looks come in their order.
   void add_look(std::size_t records_before) { looks_.push_back(records_before); }
@@ -62,7 +60,7 @@ class WaitingRecords {
   /// `put(Record&, std::size_t number)` for each, in order; of a look, the number of the record that follows it. Records
   /// give up what they hold.
   template <typename Put>
-  void for_each(Put&& put) {
+  void for_each(const SymbolTable& symbols, Put&& put) {
     std::size_t looks = 0, whole = 0;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       for (; looks < looks_.size() && looks_[looks] <= i; ++looks) put_look(entries_[i].at_ns, i, put);
@@ -74,7 +72,7 @@ class WaitingRecords {
       Record record;
       record.kind = entry.kind;
       record.at_ns = entry.at_ns;
-      record.node = std::move(entry.node);
+      if (entry.node != k_no_symbol) record.text = symbols.text(entry.node);
       record.attempt = entry.attempt;
       record.pod = std::move(entry.pod);
       put(record, i);
@@ -92,9 +90,9 @@ class WaitingRecords {
   struct Entry {
     Kind kind;
     bool is_whole;  // it is the next of whole_
+    Symbol node;  // not the node itself: its count of owners would move from processor to processor with each decision
     std::int64_t at_ns;
     model::PodPtr pod;
-    model::NodePtr node;
     Attempt attempt;
   };
 

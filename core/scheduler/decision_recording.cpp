@@ -75,7 +75,8 @@ void DecisionRecording::attempt(const queue::Ticket& ticket, const cycle::Outcom
   if (const auto* placement = std::get_if<cycle::Placement>(&outcome)) {
     attempt.evaluated = placement->evaluated_nodes;
     attempt.feasible = placement->feasible_nodes;
-    return recorder_.add_attempt(ticket.pod(), placement->node, nullptr, attempt, began_ns);
+    attempt.total = placement->total;
+    return recorder_.add_attempt(ticket.pod(), placement->node->name_symbol, nullptr, attempt, began_ns);
   }
   const auto& rejection = std::get<cycle::Rejection>(outcome);
   auto rejected = std::make_shared<recording::Rejected>();
@@ -88,7 +89,7 @@ void DecisionRecording::attempt(const queue::Ticket& ticket, const cycle::Outcom
     if (const cache::Slot slot = snapshot_.find(rejection.nomination.node); slot != cache::k_no_slot)
       rejected->nominated = snapshot_.row(slot).node->name;
   rejected->victims = rejection.victims;
-  recorder_.add_attempt(ticket.pod(), nullptr, std::move(rejected), attempt, began_ns);
+  recorder_.add_attempt(ticket.pod(), k_no_symbol, std::move(rejected), attempt, began_ns);
 }
 
 void DecisionRecording::add_state(recording::WholeCluster others) const {

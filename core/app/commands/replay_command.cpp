@@ -81,7 +81,7 @@ class ReplayRun {
     // With other policies, other nodes fit; what counts is where pods go.
     replay_ = std::make_unique<DecisionReplay>(
         symbols_, configuration_, plugins_,
-        options_.config ? DecisionReplay::Same::node : DecisionReplay::Same::node_and_count);
+        options_.config ? DecisionReplay::Same::node : DecisionReplay::Same::node_and_numbers);
     for (recording::Record record; reader->next(record);)
       if (const Status taken = replay_->take(record, reader->begins_run()); !taken.ok())
         return fails(taken.error().message);

@@ -34,8 +34,10 @@ class RecordedClock final : public Clock {
 };
 
 std::string words_of_rejection(const std::string& message) { return "no node: " + message; }
-std::string words_of_placement(const std::string& node, std::optional<std::uint32_t> feasible) {
-  return feasible ? fmt::format("node {} of {} that fit", node, *feasible) : "node " + node;
+/// Only the node, without the others. A total of 0 is not known.
+std::string words_of_placement(const std::string& node, std::optional<std::uint32_t> feasible, std::int64_t total) {
+  if (!feasible) return "node " + node;
+  return fmt::format("node {} of {} that fit{}", node, *feasible, total == 0 ? "" : fmt::format(", total {}", total));
 }
 
 }  // namespace
@@ -140,7 +142,8 @@ class DecisionReplay::World {
   }
 
   std::string recorded(const Record& attempt) const {
-    if (!attempt.text.empty()) return words_of_placement(attempt.text, counted(attempt.attempt.feasible));
+    if (!attempt.text.empty())
+      return words_of_placement(attempt.text, counted(attempt.attempt.feasible), attempt.attempt.total);
     return words_of_rejection(
         attempt.rejected ? with_plans(attempt.rejected->message, attempt.rejected->nominated, attempt.rejected->victims)
                          : std::string());
@@ -228,7 +231,9 @@ class DecisionReplay::World {
   std::string settle(const Record& attempt, cycle::Outcome outcome) {
     std::string came_out;
     if (auto* const placement = std::get_if<cycle::Placement>(&outcome)) {
-      came_out = words_of_placement(placement->node->name, counted(placement->feasible_nodes));
+      const bool is_known = attempt.attempt.total != 0;
+      came_out = words_of_placement(placement->node->name, counted(placement->feasible_nodes),
+                                    is_known ? placement->total : 0);
       if (placement->node->name == attempt.text) {
         placements_.erase(attempt.pod->uid);
         placements_.emplace(attempt.pod->uid, std::move(*placement));

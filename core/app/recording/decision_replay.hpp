@@ -18,7 +18,7 @@ struct ReplayDifference {
   std::int64_t wall_ns = 0;
   std::string pod;  // "namespace/name"
   std::uint32_t attempt = 0;
-  std::string recorded, replayed;  // "node a", or "node a of 7 that fit", or "no node: " with the message
+  std::string recorded, replayed;  // "node a", or "node a of 7 that fit, total 243", or "no node: " with the message
 };
 
 struct ReplayCounts {
@@ -37,9 +37,9 @@ class DecisionReplay {
  public:
   static constexpr std::size_t k_differences_max = 1000;
 
-  /// When a decision with a node has come out as recorded: with the same node, or with the same node and as many feasible
-  /// nodes. What a plugin reads that it does not declare often changes only how many are feasible.
-  enum class Same : std::uint8_t { node, node_and_count };
+  /// When a decision with a node has come out as recorded: with the same node, or with the same node, as many feasible
+  /// nodes and the same total of scores. What a plugin reads that it does not declare often changes only these.
+  enum class Same : std::uint8_t { node, node_and_numbers };
 
   DecisionReplay(SymbolTable& symbols, const config::Configuration& configuration, const PluginLibrary& plugins,
                  Same same);

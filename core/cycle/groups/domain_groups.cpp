@@ -237,8 +237,8 @@ bool DomainGroups::add_scores(const framework::Scorer& scorer, std::uint32_t kin
   return true;
 }
 
-std::optional<cache::Slot> DomainGroups::best(framework::CycleContext& context, const framework::DomainColumns& columns,
-                                              std::span<const RowScores> rows, const cache::Snapshot& snapshot) {
+std::optional<Winner> DomainGroups::best(framework::CycleContext& context, const framework::DomainColumns& columns,
+                                         std::span<const RowScores> rows, const cache::Snapshot& snapshot) {
   sums_.assign(open_.size(), 0);
   if (!columns.scorers.empty()) show(open_);
   for (const framework::DomainColumns::Range& range : columns.scorers) {
@@ -255,7 +255,8 @@ std::optional<cache::Slot> DomainGroups::best(framework::CycleContext& context, 
     if (!add_scores(*rows[i].scorer, rows[i].scorer->plugin->score->normalize_kind)) return std::nullopt;
   }
   list_candidates(true);
-  return slot_at(snapshot, ranking_.best(candidates_));
+  const GroupRanking::Best best = ranking_.best(candidates_);
+  return Winner{slot_at(snapshot, best.position), best.total};
 }
 
 std::size_t DomainGroups::bytes() const noexcept {

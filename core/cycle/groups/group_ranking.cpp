@@ -235,7 +235,7 @@ std::size_t GroupRanking::level_start(std::span<const Part> parts, std::size_t l
   return starts_[level];
 }
 
-std::size_t GroupRanking::best(std::span<const Part> parts) {
+GroupRanking::Best GroupRanking::best(std::span<const Part> parts) {
   std::int64_t highest = -1;
   std::size_t size = 0;
   for (const Part& part : parts) {
@@ -269,7 +269,7 @@ std::size_t GroupRanking::best(std::span<const Part> parts) {
     from = level_start(parts, level + 1);
   }
   unmark(parts);
-  return best;
+  return {best, highest};
 }
 
 std::size_t GroupRanking::bytes() const noexcept {

@@ -44,8 +44,12 @@ class GroupRanking {
     Group group = 0;
     std::int32_t bonus = 0;
   };
-  /// The position that wins among the nodes of these groups. Requires: there are some, each once, and none is empty.
-  std::size_t best(std::span<const Part> parts);
+  struct Best {
+    std::size_t position = 0;
+    std::int64_t total = 0;  // with the bonus of its group
+  };
+  /// What wins among the nodes of these groups. Requires: there are some, each once, and none is empty.
+  Best best(std::span<const Part> parts);
   /// The first position of these groups. Requires: as for best().
   std::size_t first(std::span<const Part> parts);
 

@@ -85,7 +85,25 @@ TEST_F(HostilePayload, TheVersionBeforeIsReadAndALaterOneIsNot) {
   Reader later = Reader::of_bytes(bytes, "later", read_symbols);
   EXPECT_FALSE(later.next(read));
   ASSERT_EQ(later.problems().size(), 1u);
-  EXPECT_EQ(later.problems()[0], "later: it is of version 3; this berth reads 1 to 2");
+  EXPECT_EQ(later.problems()[0], "later: it is of version 4; this berth reads 1 to 3");
+}
+
+TEST_F(HostilePayload, AnAttemptOfAnOlderVersionHasNoTotal) {
+  Record attempt = of(Kind::attempt, pod("web-1"));
+  attempt.attempt.total = 64;  // two bytes, the last
+  Encoder encoder(symbols);
+  std::string payload = encoder.encode(attempt, 0);
+  std::string bytes = header_bytes({1, 1, 0, 0});
+  append_frame(bytes, payload);
+  Record read;
+  ASSERT_TRUE(Reader::of_bytes(bytes, "now", read_symbols).next(read));
+  EXPECT_EQ(read.attempt.total, 64);
+  payload.resize(payload.size() - 2);
+  bytes = header_bytes({1, 1, 0, 0});
+  bytes[8] = 2;
+  append_frame(bytes, payload);
+  ASSERT_TRUE(Reader::of_bytes(bytes, "older", read_symbols).next(read));
+  EXPECT_EQ(read.attempt.total, 0);
 }
 
 TEST_F(HostilePayload, WordsThatAreRememberedAreFew) {

@@ -149,7 +149,7 @@ std::vector<std::string> lines_of(const std::vector<Record>& records) {
 }
 
 TEST_F(RecorderFiles, ALookStandsBetweenWhatItsDecisionSawAndWhatItDidNot) {
-  const model::NodePtr node = object<model::NodePtr>(k_node);
+  const Symbol node = symbols.intern("node-1");
   {
     auto recorder = start({.period = std::chrono::hours(1)});
     recorder->note_look();  // nothing was seen, and nothing comes of it
@@ -160,7 +160,7 @@ TEST_F(RecorderFiles, ALookStandsBetweenWhatItsDecisionSawAndWhatItDidNot) {
     const std::int64_t began_ns = clock.monotonic_ns();
     clock.advance(std::chrono::microseconds(7));
     recorder->add_attempt(pod("web-1"), node, nullptr, {.number = 3}, began_ns);
-    recorder->add_attempt(pod("web-2"), nullptr, std::make_shared<Rejected>(), {.number = 4}, {});
+    recorder->add_attempt(pod("web-2"), k_no_symbol, std::make_shared<Rejected>(), {.number = 4}, {});
   }
   const std::vector<Record> left = read();
   EXPECT_EQ(lines_of(left), (std::vector<std::string>{"seen", "look", "not seen", "attempt", "attempt"}));
@@ -174,7 +174,7 @@ TEST_F(RecorderFiles, ALookStandsBetweenWhatItsDecisionSawAndWhatItDidNot) {
 }
 
 TEST_F(RecorderFiles, ALookIsWrittenOnceWhereTheWriterComesByBeforeItsAttempt) {
-  const model::NodePtr node = object<model::NodePtr>(k_node);
+  const Symbol node = symbols.intern("node-1");
   {
     auto recorder = start({.period = std::chrono::hours(1)});
     recorder->add(of(Kind::node_gone, "seen"));
@@ -332,7 +332,7 @@ TEST_F(RecorderFiles, WhatCallsIntoPluginsTookIsThereEachTenSecondsAndAtTheEnd) 
     return read(Kind::plugin_times);
   };
   const auto decide = [&] {
-    recorder->add_attempt(pod("web-1"), object<model::NodePtr>(k_node), nullptr, {}, std::nullopt);
+    recorder->add_attempt(pod("web-1"), symbols.intern("node-1"), nullptr, {}, std::nullopt);
     recorder->flush();
   };
   recorder->add(of(Kind::node_gone, "nothing is decided yet"));

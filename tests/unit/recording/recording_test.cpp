@@ -132,8 +132,8 @@ TEST_F(Recording, ADecisionIsReadAsItWas) {
   auto rejected = std::make_shared<Rejected>();
   *rejected = {2, "0/5 nodes are available: 5 Insufficient cpu.", {"NodeResourcesFit"}, true, "node-1", {"u-9"}};
   Record placed = of(Kind::attempt, pod("web-1")), refused = of(Kind::attempt, pod("web-2"));
-  placed.node = object<model::NodePtr>(k_node);
-  placed.attempt = {3, 100, 40, 2, 1, Way::planned, 77, 1500};
+  placed.text = "node-1";
+  placed.attempt = {3, 100, 40, 2, 1, Way::planned, 77, 1500, 243};
   refused.rejected = rejected;
   auto recorder = start();
   recorder->add(placed);
@@ -146,6 +146,7 @@ TEST_F(Recording, ADecisionIsReadAsItWas) {
   EXPECT_EQ(attempts[0].attempt.number, 3u);
   EXPECT_EQ(attempts[0].attempt.rotation, 77u);
   EXPECT_EQ(attempts[0].attempt.way, Way::planned);
+  EXPECT_EQ(attempts[0].attempt.total, 243);
   EXPECT_EQ(attempts[0].rejected, nullptr);
   ASSERT_NE(attempts[1].rejected, nullptr);
   EXPECT_EQ(*attempts[1].rejected, *rejected);
