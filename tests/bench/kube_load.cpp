@@ -15,6 +15,7 @@
 #include "bench/relay.hpp"
 #include "cluster/kube/auth/credentials.hpp"
 #include "cluster/kube/auth/kubeconfig.hpp"
+#include "cluster/kube/read/api_status.hpp"
 #include "cluster/kube/read/kube_reader.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
 #include "cluster/quiet_sink.hpp"
