@@ -8,7 +8,7 @@
 
 #include "cluster/binding_gate.hpp"
 #include "extender/extender.hpp"
-#include "framework/points/bind_calls.hpp"
+#include "framework/bind_calls.hpp"
 #include "model/pod.hpp"
 
 namespace berth::binding {

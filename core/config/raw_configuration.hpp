@@ -25,7 +25,7 @@ namespace berth::config {
 inline constexpr std::size_t k_multi_point = k_point_count;
 inline constexpr std::size_t k_placement_generate = k_point_count + 1;
 inline constexpr std::size_t k_placement_score = k_point_count + 2;
-inline constexpr std::size_t k_plugin_set_count = k_point_count + 3;
+inline constexpr std::size_t k_plugin_set_count = k_placement_score + 1;
 /// As written: "filter", "multiPoint".
 std::string_view plugin_set_name(std::size_t set) noexcept;
 

@@ -4,27 +4,6 @@
 #include <spdlog/fmt/fmt.h>
 
 namespace berth::decode {
-namespace {
-
-std::string_view name_of(text::Kind kind) {
-  switch (kind) {
-    case text::Kind::null:
-      return "null";
-    case text::Kind::boolean:
-      return "a boolean";
-    case text::Kind::number:
-      return "a number";
-    case text::Kind::string:
-      return "a string";
-    case text::Kind::sequence:
-      return "a list";
-    case text::Kind::mapping:
-      return "a mapping";
-  }
-  return "something";
-}
-
-}  // namespace
 
 Cursor Cursor::child(std::string_view key) const& {
   const text::Value* value = value_ == nullptr ? nullptr : value_->find(key);
@@ -34,7 +13,7 @@ Cursor Cursor::child(std::string_view key) const& {
 Cursor Cursor::mapping(std::string_view key) const& {
   Cursor cursor = child(key);
   if (cursor.present() && !cursor.value_->is_mapping()) {
-    cursor.wrong_kind("a mapping");
+    cursor.wrong_kind("an object");
     cursor.value_ = nullptr;
   }
   return cursor;
@@ -84,7 +63,7 @@ void Cursor::wrong_kind(std::string_view expected) const {
   std::string advice;
   if (expected == "a string" && (value_->is_number() || value_->is_boolean()))
     advice = fmt::format("write \"{}\"", value_->text());
-  add_error(fmt::format("must be {}, not {}", expected, name_of(value_->kind())), std::move(advice));
+  add_error(fmt::format("must be {}, not {}", expected, kind_name(value_->kind())), std::move(advice));
 }
 
 void Cursor::add_error(std::string message, std::string advice) const {

@@ -74,7 +74,6 @@ class CycleContext {
   /// For what is valid until the snapshot moves on: views of other pods, which may be as many as the cluster has. Bindings
   /// that are under way do without.
   Arena& snapshot_arena() noexcept { return snapshot_arena_; }
-  PodView& pod_view() noexcept { return view_; }
   /// The cycle as `plugin` sees it, with the pod filled in.
   berth_cycle_v1* abi(const PluginInstance& plugin);
   /// A copy for a what-if: same pod, `state` instead of the instance's own, DRY_RUN set.

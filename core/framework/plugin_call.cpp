@@ -11,6 +11,14 @@ namespace {
 constexpr std::string_view k_replacement = "\xEF\xBF\xBD";
 }  // namespace
 
+berth_code answer(berth_note_v1* note, std::string_view text, berth_code code) noexcept {
+  if (note != nullptr && note->text != nullptr) {
+    std::copy_n(text.data(), std::min<std::size_t>(text.size(), note->text_cap), note->text);
+    note->text_len = text.size();
+  }
+  return code;
+}
+
 std::string clean_text(std::string_view text) {
   std::string out;
   out.reserve(text.size());

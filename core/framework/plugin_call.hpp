@@ -25,6 +25,11 @@ class Note {
   berth_note_v1 abi_;
 };
 
+/// Of the functions of a service: the plugin that asks.
+inline PluginInstance& plugin_of(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
+/// Of the functions of a service: says why in the plugin's note, if it gave one. Returns `code`.
+berth_code answer(berth_note_v1* note, std::string_view text, berth_code code) noexcept;
+
 /// Text from a plugin made safe for logs, events and conditions.
 std::string clean_text(std::string_view text);
 

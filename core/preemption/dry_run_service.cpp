@@ -10,13 +10,13 @@
 namespace berth::preemption {
 namespace {
 
-framework::Host& host(void* ctx) noexcept { return static_cast<framework::PluginInstance*>(ctx)->host(); }
+framework::Host& host(void* ctx) noexcept { return framework::plugin_of(ctx).host(); }
 
 void pods_on(void* ctx, const berth_cycle_v1* cycle, berth_slot node,
              std::uint32_t (*visit)(void*, const berth_pod_v1*), void* arg) {
   const framework::Host& h = host(ctx);
   if (node >= h.snapshot.slot_count()) return;
-  framework::PodFields fields = static_cast<framework::PluginInstance*>(ctx)->hint_fields();
+  framework::PodFields fields = framework::plugin_of(ctx).hint_fields();
   fields.groups |= BERTH_POD_PRIORITY;
   for (const cache::PodHandle handle : h.snapshot.row(node).pods) {
     const model::PodPtr pod = h.pod_of(handle);
@@ -27,19 +27,11 @@ void pods_on(void* ctx, const berth_cycle_v1* cycle, berth_slot node,
   }
 }
 
-berth_code answer(berth_note_v1* note, std::string_view text, berth_code code) {
-  if (note != nullptr && note->text != nullptr) {
-    std::copy_n(text.data(), std::min<std::size_t>(text.size(), note->text_cap), note->text);
-    note->text_len = text.size();
-  }
-  return code;
-}
-
 berth_code fits_without(void* ctx, const berth_cycle_v1* cycle, berth_slot node, const berth_str* removed,
                         std::uint32_t count, berth_note_v1* note) {
   const framework::Host& h = host(ctx);
   if (node >= h.snapshot.slot_count() || !h.snapshot.row(node).node)
-    return answer(note, "no such node", BERTH_NOT_FOUND);
+    return framework::answer(note, "no such node", BERTH_NOT_FOUND);
   framework::CycleContext& context = framework::context_of(cycle);
   const observe::BreadcrumbNesting nesting;
   framework::NodeBlocks blocks(h.snapshot);
@@ -52,14 +44,14 @@ berth_code fits_without(void* ctx, const berth_cycle_v1* cycle, berth_slot node,
       const model::PodPtr pod = h.pod_of(candidate);
       return pod && pod->uid == framework::from_abi(removed[i]);
     });
-    if (handle == pods.end()) return answer(note, "no such pod on the node", BERTH_NOT_FOUND);
+    if (handle == pods.end()) return framework::answer(note, "no such pod on the node", BERTH_NOT_FOUND);
     if (const Status gone = what_if.remove(*h.pod_of(*handle), *handle); !gone.ok())
-      return answer(note, gone.error().message, BERTH_ERROR);
+      return framework::answer(note, gone.error().message, BERTH_ERROR);
   }
   const framework::NodeVerdict verdict = what_if.judge();
   if (verdict.code == framework::Code::success) return BERTH_OK;
   if (verdict.plugin != nullptr)
-    answer(
+    framework::answer(
         note,
         framework::Verdict{verdict.code, verdict.plugin->index(), framework::sentences(*verdict.plugin, verdict.reason)}
             .message(),

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "preemption/preemption.hpp"
 
-#include <algorithm>
-
 #include "framework/plugin_call.hpp"
 #include "framework/profile_runtime.hpp"
 #include "preemption/dry_run_service.hpp"
@@ -10,24 +8,15 @@
 namespace berth::preemption {
 namespace {
 
-framework::PluginInstance& self(void* ctx) noexcept { return *static_cast<framework::PluginInstance*>(ctx); }
 Preemption& preemption_of(void* ctx) noexcept {
-  return *static_cast<Preemption*>(self(ctx).host().state_of(k_service));
-}
-
-berth_code answer(berth_note_v1* note, std::string_view text, berth_code code) {
-  if (note != nullptr && note->text != nullptr) {
-    std::copy_n(text.data(), std::min<std::size_t>(text.size(), note->text_cap), note->text);
-    note->text_len = text.size();
-  }
-  return code;
+  return *static_cast<Preemption*>(framework::plugin_of(ctx).host().state_of(k_service));
 }
 
 void preemptor(void* ctx, const berth_cycle_v1* cycle, berth_preemptor_v1* out) {
   const model::Pod& pod = *framework::context_of(cycle).pod();
   const bool nominated = pod.nominated_node != k_no_symbol;
   *out = {out->struct_size, pod.spec->preempts ? 0u : 1u, pod.priority, nominated ? 1u : 0u,
-          nominated ? self(ctx).host().snapshot.find(pod.nominated_node) : cache::k_no_slot};
+          nominated ? framework::plugin_of(ctx).host().snapshot.find(pod.nominated_node) : cache::k_no_slot};
 }
 
 /// What a preemption policy sees of pods that may have to go.
@@ -39,7 +28,7 @@ framework::PodFields shown_fields(const framework::PluginInstance& plugin) {
 
 void pods_on(void* ctx, const berth_cycle_v1*, berth_slot node, std::uint32_t (*visit)(void*, const berth_victim_v1*),
              void* arg) {
-  const framework::Host& host = self(ctx).host();
+  const framework::Host& host = framework::plugin_of(ctx).host();
   if (node >= host.snapshot.slot_count()) return;
   std::uint32_t position = 0;
   for (const cache::PodHandle handle : host.snapshot.row(node).pods) {
@@ -52,19 +41,20 @@ void pods_on(void* ctx, const berth_cycle_v1*, berth_slot node, std::uint32_t (*
 
 berth_code search(void* ctx, const berth_cycle_v1* cycle, const berth_preemption_request_v1* request, void* policy_self,
                   berth_preemption_result_v1* result, berth_note_v1* note) {
-  framework::PluginInstance& plugin = self(ctx);
+  framework::PluginInstance& plugin = framework::plugin_of(ctx);
   Preemption& preemption = preemption_of(ctx);
   result->node = BERTH_NO_SLOT;
   if (!framework::has_first_fields(request))
-    return answer(note, "the request of a search is too short", BERTH_BAD_ARGS);
+    return framework::answer(note, "the request of a search is too short", BERTH_BAD_ARGS);
   const berth_preemption_policy_v1* const policy = request->policy;
   if (!framework::has_first_fields(policy) || policy->importance == nullptr || policy->rank == nullptr ||
       policy->rank_words == 0 || policy->rank_words > BERTH_RANK_WORDS_MAX)
-    return answer(note, "a search needs a policy with importance, rank and 1 to 8 rank words", BERTH_BAD_ARGS);
-  if (request->reserved != 0) return answer(note, "the reserved word of a search is not 0", BERTH_BAD_ARGS);
+    return framework::answer(note, "a search needs a policy with importance, rank and 1 to 8 rank words",
+                             BERTH_BAD_ARGS);
+  if (request->reserved != 0) return framework::answer(note, "the reserved word of a search is not 0", BERTH_BAD_ARGS);
   if (!preemption.is_used() || !plugin.declares(k_service))
-    return answer(note, fmt::format("the plugin does not declare the service {}", k_service), BERTH_DENIED);
-  if (plugin.host().snapshot.node_count() == 0) return answer(note, "no nodes available", BERTH_ERROR);
+    return framework::answer(note, fmt::format("the plugin does not declare the service {}", k_service), BERTH_DENIED);
+  if (plugin.host().snapshot.node_count() == 0) return framework::answer(note, "no nodes available", BERTH_ERROR);
   framework::CycleContext& context = framework::context_of(cycle);
   const observe::BreadcrumbNesting nesting;
   const framework::PodFields shown = shown_fields(plugin);
@@ -73,7 +63,7 @@ berth_code search(void* ctx, const berth_cycle_v1* cycle, const berth_preemption
   result->candidates = choice.candidates;
   switch (choice.outcome) {
     case VictimChoice::Outcome::failed:
-      return answer(note, choice.text, BERTH_ERROR);
+      return framework::answer(note, choice.text, BERTH_ERROR);
     case VictimChoice::Outcome::none:
       result->explanation =
           plugin.host().reasons.make({std::string(framework::from_abi(request->prefix)) + choice.text});
@@ -88,10 +78,11 @@ berth_code search(void* ctx, const berth_cycle_v1* cycle, const berth_preemption
 }
 
 void victims(void* ctx, const berth_cycle_v1* cycle, void (*visit)(void*, berth_str), void* arg) {
-  const VictimChoice* const choice = preemption_of(ctx).choice_of(self(ctx), framework::context_of(cycle).cycle_id());
+  const VictimChoice* const choice =
+      preemption_of(ctx).choice_of(framework::plugin_of(ctx), framework::context_of(cycle).cycle_id());
   if (choice == nullptr) return;
   for (const cache::PodHandle handle : choice->best->victims)
-    if (const model::PodPtr pod = self(ctx).host().pod_of(handle)) {
+    if (const model::PodPtr pod = framework::plugin_of(ctx).host().pod_of(handle)) {
       const std::string uid = pod->uid.text();
       visit(arg, framework::to_abi(uid));
     }
@@ -99,7 +90,7 @@ void victims(void* ctx, const berth_cycle_v1* cycle, void (*visit)(void*, berth_
 
 berth_code show(void* ctx, const berth_cycle_v1*, const berth_victim_v1* victim,
                 void (*use)(void*, const berth_pod_v1*), void* arg) {
-  const framework::Host& host = self(ctx).host();
+  const framework::Host& host = framework::plugin_of(ctx).host();
   if (victim->node >= host.snapshot.slot_count()) return BERTH_NOT_FOUND;
   std::uint32_t position = 0;
   for (const cache::PodHandle handle : host.snapshot.row(victim->node).pods) {
@@ -108,7 +99,7 @@ berth_code show(void* ctx, const berth_cycle_v1*, const berth_victim_v1* victim,
     framework::Arena arena;
     framework::PodView view;
     view.reset(*pod, arena);
-    use(arg, view.view(shown_fields(self(ctx))));
+    use(arg, view.view(shown_fields(framework::plugin_of(ctx))));
     return BERTH_OK;
   }
   return BERTH_NOT_FOUND;
@@ -116,11 +107,12 @@ berth_code show(void* ctx, const berth_cycle_v1*, const berth_victim_v1* victim,
 
 void chosen(void* ctx, const berth_cycle_v1* cycle, void (*visit)(void*, const berth_victim_v1*, const berth_pod_v1*),
             void* arg) {
-  const framework::Host& host = self(ctx).host();
-  const VictimChoice* const choice = preemption_of(ctx).choice_of(self(ctx), framework::context_of(cycle).cycle_id());
+  const framework::Host& host = framework::plugin_of(ctx).host();
+  const VictimChoice* const choice =
+      preemption_of(ctx).choice_of(framework::plugin_of(ctx), framework::context_of(cycle).cycle_id());
   if (choice == nullptr) return;
   const cache::Slot node = choice->best->slot;
-  const framework::PodFields shown = shown_fields(self(ctx));
+  const framework::PodFields shown = shown_fields(framework::plugin_of(ctx));
   framework::Arena arena;
   for (const cache::PodHandle victim : choice->best->victims) {
     std::uint32_t position = 0;
@@ -141,7 +133,7 @@ void chosen(void* ctx, const berth_cycle_v1* cycle, void (*visit)(void*, const b
 }
 
 std::uint32_t evicting(void* ctx, berth_str uid) {
-  framework::EvictionsPort* const port = self(ctx).host().ports.preemption;
+  framework::EvictionsPort* const port = framework::plugin_of(ctx).host().ports.preemption;
   return port != nullptr && port->evicting(framework::from_abi(uid)) ? 1 : 0;
 }
 

@@ -5,15 +5,6 @@
 
 namespace berth::queue {
 
-Hint hint_per_pod(
-    std::function<bool(const model::Pod& pod, const model::ClusterEvent& event, const model::EventObjects& objects)>
-        worth) {
-  return [worth = std::move(worth)](const HintCall& call, std::uint64_t* queue) {
-    for (std::size_t i = 0; i < call.pods.size(); ++i)
-      if (worth(**call.pods[i], call.event, call.objects)) queue[i >> 6] |= std::uint64_t{1} << (i & 63);
-  };
-}
-
 std::uint16_t HintTable::profile_of(std::string_view scheduler_name) const noexcept {
   for (std::size_t i = 0; i < profiles_.size(); ++i)
     if (profiles_[i].scheduler_name == scheduler_name) return static_cast<std::uint16_t>(i);

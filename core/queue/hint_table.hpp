@@ -28,11 +28,6 @@ struct HintCall {
 /// asks; must not call the queue.
 using Hint = std::function<void(const HintCall& call, std::uint64_t* queue)>;
 
-/// Makes a Hint of a question about one pod.
-Hint hint_per_pod(
-    std::function<bool(const model::Pod& pod, const model::ClusterEvent& event, const model::EventObjects& objects)>
-        worth);
-
 /// One event a plugin asked for.
 struct Registration {
   model::ClusterEvent registered;

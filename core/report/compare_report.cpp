@@ -88,18 +88,15 @@ void write_outcome(text::JsonWriter& json, const PodLine* pod) {
 void write_policy(text::JsonWriter& json, const Policy& policy) {
   const SimulationReport& report = policy.report;
   const PolicySummary summary = summarize(report);
-  const auto number = [&](std::string_view key, std::size_t count) {
-    json.key(key).number(static_cast<std::int64_t>(count));
-  };
   json.begin_object().key("name").text(policy.name);
-  number("placed", report.count(PodState::placed));
-  number("pending", report.count(PodState::pending));
-  number("gated", report.count(PodState::gated));
-  number("evictions", report.evictions.size());
-  number("nodesInUse", summary.nodes_in_use);
-  number("nodesEmpty", report.nodes.size() - summary.nodes_in_use);
+  json.key("placed").number(report.count(PodState::placed));
+  json.key("pending").number(report.count(PodState::pending));
+  json.key("gated").number(report.count(PodState::gated));
+  json.key("evictions").number(report.evictions.size());
+  json.key("nodesInUse").number(summary.nodes_in_use);
+  json.key("nodesEmpty").number(report.nodes.size() - summary.nodes_in_use);
   if (report.fill) {
-    number("fitting", report.fill->fitting);
+    json.key("fitting").number(report.fill->fitting);
     json.key("message").text(report.fill->message);
   }
   json.key("resources").begin_list();

@@ -304,12 +304,7 @@ void write_rejection(text::JsonWriter& json, const NodeExplanation& node) {
   if (!node.details.empty()) {
     json.key("details").begin_list();
     for (const cycle::ExplanationDetail& detail : node.details)
-      json.begin_object()
-          .key("text")
-          .text(detail.text)
-          .key("count")
-          .number(static_cast<std::int64_t>(detail.count))
-          .end_object();
+      json.begin_object().key("text").text(detail.text).key("count").number(detail.count).end_object();
     json.end_list();
   }
   json.end_object();
@@ -319,8 +314,8 @@ void write_rejections(text::JsonWriter& json, const cycle::Explanation& explanat
   std::vector<const NodeExplanation*> rejected;
   for (const NodeExplanation& node : explanation.nodes)
     if (node.code != framework::Code::success) rejected.push_back(&node);
-  json.key("judgedNodes").number(static_cast<std::int64_t>(explanation.nodes.size()));
-  json.key("feasibleNodes").number(static_cast<std::int64_t>(explanation.nodes.size() - rejected.size()));
+  json.key("judgedNodes").number(explanation.nodes.size());
+  json.key("feasibleNodes").number(explanation.nodes.size() - rejected.size());
   json.key("rejections").begin_list();
   for (const auto& [who, count] : count_reasons(rejected))
     json.begin_object()
@@ -329,7 +324,7 @@ void write_rejections(text::JsonWriter& json, const cycle::Explanation& explanat
         .key("reason")
         .text(who.second)
         .key("nodes")
-        .number(static_cast<std::int64_t>(count))
+        .number(count)
         .end_object();
   json.end_list();
 }

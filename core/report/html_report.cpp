@@ -47,7 +47,7 @@ void write_ranges(text::JsonWriter& json, const std::vector<std::size_t>& number
   for (std::size_t i = 0; i < numbers.size();) {
     std::size_t end = i + 1;
     while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
-    json.number(number(numbers[i])).number(number(end - i));
+    json.number(numbers[i]).number(end - i);
     i = end;
   }
   json.end_list();
@@ -101,7 +101,7 @@ void write_nodes(text::JsonWriter& json, const SimulationReport& report, const P
   for (const NodeLine& node : report.nodes) json.text(node.name);
   json.end_list().key("cordoned").begin_list();
   for (std::size_t i = 0; i < report.nodes.size(); ++i)
-    if (report.nodes[i].unschedulable) json.number(number(i));
+    if (report.nodes[i].unschedulable) json.number(i);
   json.end_list();
   write_labels(json, parts);
   json.key("resources").begin_list();
@@ -167,7 +167,7 @@ void write_pods(text::JsonWriter& json, const SimulationReport& report, const Pa
 }
 
 void write_detail(text::JsonWriter& json, const PodDetail& detail, const Places& node_places) {
-  json.begin_object().key("pod").number(number(detail.pod));
+  json.begin_object().key("pod").number(detail.pod);
   const cycle::Explanation& explanation = detail.explanation;
   if (explanation.pod_rejection) {
     json.key("preFilter").begin_object();

@@ -80,16 +80,13 @@ std::string_view state_of(const DeviceLine& device) {
 }
 
 void write_counts(text::JsonWriter& json, const DevicePoolLine::Counts& counts) {
-  const auto number = [&](std::string_view key, std::size_t count) {
-    json.key(key).number(static_cast<std::int64_t>(count));
-  };
-  number("total", counts.devices);
-  number("free", counts.free);
-  number("allocated", counts.allocated);
-  number("tainted", counts.tainted);
-  number("taintedAndAllocated", counts.tainted_and_allocated);
-  number("blocked", counts.blocked);
-  number("shares", counts.shares);
+  json.key("total").number(counts.devices);
+  json.key("free").number(counts.free);
+  json.key("allocated").number(counts.allocated);
+  json.key("tainted").number(counts.tainted);
+  json.key("taintedAndAllocated").number(counts.tainted_and_allocated);
+  json.key("blocked").number(counts.blocked);
+  json.key("shares").number(counts.shares);
 }
 
 void write_pool(text::JsonWriter& json, const DevicePoolLine& pool) {
@@ -138,10 +135,9 @@ void print_json(const SimulationReport& report, std::ostream& out) {
   json.begin_object();
   json.key("scheduler").text(product());
   json.key("totals").begin_object();
-  json.key("nodes").number(static_cast<std::int64_t>(report.nodes.size()));
-  json.key("pods").number(static_cast<std::int64_t>(report.pods.size()));
-  for (const PodState state : k_states)
-    json.key(state_name(state)).number(static_cast<std::int64_t>(report.count(state)));
+  json.key("nodes").number(report.nodes.size());
+  json.key("pods").number(report.pods.size());
+  for (const PodState state : k_states) json.key(state_name(state)).number(report.count(state));
   json.end_object();
   write_changes(json, report.changes);
   write_fill(json, report.fill);

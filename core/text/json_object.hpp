@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <cstdint>
+#include <concepts>
 #include <string>
 #include <string_view>
 
@@ -14,7 +14,7 @@ class JsonObject {
  public:
   JsonObject() { out_.begin_object(); }
   JsonObject& text(std::string_view key, std::string_view value) { return out_.key(key).text(value), *this; }
-  JsonObject& number(std::string_view key, std::int64_t value) { return out_.key(key).number(value), *this; }
+  JsonObject& number(std::string_view key, std::integral auto value) { return out_.key(key).number(value), *this; }
   /// `value` is JSON already.
   JsonObject& json(std::string_view key, std::string_view value) { return out_.key(key).raw(value), *this; }
   bool empty() const noexcept { return out_.size() == 1; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <cstdint>
+#include <concepts>
 #include <ostream>
 #include <span>
 #include <string>
@@ -32,7 +32,10 @@ class JsonWriter {
     for (const std::string& value : values) text(value);
     return end_list();
   }
-  JsonWriter& number(std::int64_t value) { return raw(std::to_string(value)); }
+  template <std::integral Integer>
+  JsonWriter& number(Integer value) {
+    return raw(std::to_string(value));
+  }
   JsonWriter& boolean(bool value) { return raw(value ? "true" : "false"); }
   JsonWriter& null() { return raw("null"); }
   /// A value that is JSON already.

@@ -59,6 +59,11 @@ std::optional<std::int64_t> exact_integer(std::string_view text) noexcept {
 
 }  // namespace
 
+std::string_view kind_name(Kind kind) noexcept {
+  static constexpr std::string_view k_names[] = {"null", "a boolean", "a number", "a string", "a list", "an object"};
+  return k_names[static_cast<std::size_t>(kind)];
+}
+
 std::optional<std::int64_t> Value::integer() const noexcept {
   if (kind_ != Kind::number) return std::nullopt;
   std::int64_t number = 0;

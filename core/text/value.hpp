@@ -20,6 +20,8 @@ struct Position {
 };
 
 enum class Kind : std::uint8_t { null, boolean, number, string, sequence, mapping };
+/// As messages say it: "a string", "a list", "an object".
+std::string_view kind_name(Kind kind) noexcept;
 
 struct Member;
 

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the args of these policies have in common.
+/// What the identities and args of these policies have in common.
 #pragma once
 #include <berth/arg_problems.hpp>
 #include <berth/json.hpp>
+#include <berth/offers.hpp>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace berth::legacy {
+
+inline constexpr std::uint32_t k_static_deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC;
+inline constexpr std::uint32_t k_usage_deps = k_static_deps | BERTH_DEP_NODE_USAGE;
+
+/// All of them have one version, because they change no more.
+constexpr Identity identity_of(const char* name, const char* summary, std::uint32_t deps) {
+  return {.name = name, .version = "1.0.0", .summary = summary, .deps = deps};
+}
 
 // Pieces of JSON schemas. A member list ends with the two that every component of a configuration may carry.
 #define BERTH_LEGACY_ARGS(members)                        \

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the SDK's C headers in every language standard that is promised, with both compilers and without padding.
+"""Compiles the SDK's C headers in every language standard that is supported, with both compilers and without padding.
 
     header_matrix.py --headers sdk/include --manifest sdk/abi/manifests/1.0.txt
 

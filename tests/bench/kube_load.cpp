@@ -15,11 +15,12 @@
 #include "bench/relay.hpp"
 #include "cluster/kube/auth/credentials.hpp"
 #include "cluster/kube/auth/kubeconfig.hpp"
+#include "cluster/kube/read/api_status.hpp"
 #include "cluster/kube/read/kube_reader.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
+#include "cluster/quiet_sink.hpp"
 #include "support/api_server/real_api_server.hpp"
 #include "support/child_process.hpp"
-#include "support/quiet_sink.hpp"
 
 namespace berth::bench {
 namespace {
@@ -102,7 +103,7 @@ class Sender {
 };
 
 /// Watches pods get their nodes.
-class Bindings final : public tests::QuietSink {
+class Bindings final : public cluster::QuietSink {
  public:
   void pod_added(const model::PodPtr& pod) override { note(*pod); }
   void pod_updated(const model::PodPtr&, const model::PodPtr& pod) override { note(*pod); }

@@ -97,7 +97,7 @@ CaseRunner::CaseRunner(const text::Document& document, text::Diagnostics& proble
 
 CaseRunner::~CaseRunner() = default;
 
-void CaseRunner::complain(const text::Value& where, std::string message) {
+void CaseRunner::add_problem(const text::Value& where, std::string message) {
   problems_.add(document_.file(), where.position(), "", std::move(message));
 }
 
@@ -109,7 +109,7 @@ app::FeatureGates CaseRunner::read_gates(const text::Value& root) {
   for (const text::Value& setting : given->elements()) settings.emplace_back(setting.text());
   constexpr int k_minor = 36;
   app::FeatureGates gates = app::FeatureGates::read(settings, k_minor, warnings, flag_errors);
-  for (const text::Diagnostic& error : flag_errors.all()) complain(*given, error.message);
+  for (const text::Diagnostic& error : flag_errors.all()) add_problem(*given, error.message);
   return gates;
 }
 
@@ -119,23 +119,24 @@ void CaseRunner::make(const text::Value& root) {
   config::enable_by_gates(raw.profiles, config::AbsentPlugins::embedded(),
                           [&](std::string_view gate) { return gates.enabled(gate); });
   plugins_ = app::load_plugins(raw, BERTH_BINARY_DIR "/plugins");
-  if (!plugins_->ok()) return complain(root, plugins_->report.render());
+  if (!plugins_->ok()) return add_problem(root, plugins_->report.render());
   configuration_ = config::resolve(raw, plugins_->catalog(), config::AbsentPlugins::embedded(), problems_);
   if (!problems_.empty()) return;
   configuration_.features = gates.features();
   app::Simulation::Options options;
   options.explain_all = true;
+  options.refuse = failures_.refuse();
   options.start_wall_ns = k_default_start_ns;
   if (const text::Value* start = root.find("start")) {
     const auto given = duration_ns(start->text());
-    if (!given) return complain(*start, "a time is written 100.3s");
+    if (!given) return add_problem(*start, "a time is written 100.3s");
     options.start_wall_ns = *given;
   }
   auto made = app::Simulation::make(symbols_, configuration_, *plugins_, options);
   if (made.ok())
     simulation_ = std::move(*made);
   else
-    for (const text::Diagnostic& each : made.error().all()) complain(root, each.message);
+    for (const text::Diagnostic& each : made.error().all()) add_problem(root, each.message);
 }
 
 StepResult CaseRunner::start() {
@@ -164,24 +165,23 @@ void CaseRunner::act(std::string_view verb, const text::Value& what) {
       for (const text::Member& member : each.members()) act(member.key, member.value);
   } else if (verb == "fail_bind") {
     const std::string pod(what.text());
-    simulation_->cluster().fail_next(cluster::RecordedWrite::Kind::bind,
-                                     pod.find('/') == std::string::npos ? "default/" + pod : pod,
-                                     Error{"the API server said no", ErrorCode::internal_error});
+    failures_.next(cluster::RecordedWrite::Kind::bind, {"the API server said no", ErrorCode::internal_error},
+                   pod.find('/') == std::string::npos ? "default/" + pod : pod);
   } else if (verb == "advance") {
     const auto duration = duration_ns(what.text());
-    if (!duration) return complain(what, "a duration is written 10s, 500ms or 5m");
+    if (!duration) return add_problem(what, "a duration is written 10s, 500ms or 5m");
     const auto watcher = [this](report::Decision decision) {
       attempts_.push_back({simulation_->clock().wall_ns(), std::move(decision)});
     };
     simulation_->advance(std::chrono::nanoseconds(*duration), watcher);
   } else {
-    complain(what, fmt::format("no step \"{}\": add, update, delete, advance, fail_bind, together", verb));
+    add_problem(what, fmt::format("no step \"{}\": add, update, delete, advance, fail_bind, together", verb));
   }
 }
 
 void CaseRunner::put(std::string_view kind, const text::Value& what, bool merge) {
   if (kind == "object") return put_manifest(text::to_json(what));
-  if (kind != "pod" && kind != "node") return complain(what, fmt::format("no kind \"{}\": pod, node, object", kind));
+  if (kind != "pod" && kind != "node") return add_problem(what, fmt::format("no kind \"{}\": pod, node, object", kind));
   const text::Value* ns = what.find("namespace");
   const text::Value* name = what.find("name");
   const std::string pod_ns(ns == nullptr ? "default" : ns->text());
@@ -191,7 +191,7 @@ void CaseRunner::put(std::string_view kind, const text::Value& what, bool merge)
   text::Diagnostics ignored;
   if (merge && what.find("apiVersion") == nullptr) {
     const auto known = short_forms_.find(key);
-    if (known == short_forms_.end()) return complain(what, fmt::format("nothing to update: {}", key));
+    if (known == short_forms_.end()) return add_problem(what, fmt::format("nothing to update: {}", key));
     const auto before = text::parse_json(known->second, "before", ignored);
     form = text::merge_json(&before.front().root(), what);
     // Where berth put it, no case says.
@@ -242,7 +242,7 @@ void CaseRunner::remove(const text::Value& what) {
     removed = simulation_->cluster().remove_object(path.substr(first + 1, middle - first - 1),
                                                    path.substr(middle + 1, last - middle - 1), name);
   }
-  if (!removed) complain(what, fmt::format("nothing to delete: {}", path));
+  if (!removed) add_problem(what, fmt::format("nothing to delete: {}", path));
 }
 
 StepResult CaseRunner::finish() {

@@ -8,6 +8,7 @@
 
 #include "app/cli/feature_gates.hpp"
 #include "app/simulate/simulation.hpp"
+#include "support/planned_failures.hpp"
 #include "text/diagnostics.hpp"
 #include "text/value.hpp"
 
@@ -48,13 +49,14 @@ class CaseRunner {
   StepResult finish();
   std::string attempts_yaml() const;
   std::string waiting_yaml();
-  void complain(const text::Value& where, std::string message);
+  void add_problem(const text::Value& where, std::string message);
 
   const text::Document& document_;
   text::Diagnostics& problems_;
   SymbolTable symbols_;
   config::Configuration configuration_;
   std::optional<app::PluginLibrary> plugins_;
+  tests::PlannedFailures failures_;  // outlives the simulation
   std::unique_ptr<app::Simulation> simulation_;
   std::map<std::string, std::string> short_forms_;  // "pod/default/p": JSON, so that an update says only what changes
   std::vector<Attempt> attempts_;

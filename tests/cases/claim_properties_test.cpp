@@ -15,6 +15,7 @@
 #include "cases/put_json.hpp"
 #include "config/resolve.hpp"
 #include "model/quantity.hpp"
+#include "support/planned_failures.hpp"
 #include "support/seeds.hpp"
 #include "text/parse.hpp"
 
@@ -210,6 +211,7 @@ class Player {
     configuration_.plugins.verdict_reuse = reuse;
     app::Simulation::Options options;
     options.start_wall_ns = 1'000'000'000'000;
+    options.refuse = failures_.refuse();
     simulation_ = app::Simulation::make(symbols_, configuration_, plugins, options).value();
   }
 
@@ -230,9 +232,7 @@ class Player {
  private:
   void happen(const Event& event) {
     cluster::EmbeddedCluster& cluster = simulation_->cluster();
-    const auto fail = [&](RecordedWrite::Kind kind, ErrorCode code) {
-      cluster.fail_next(kind, "", Error{"refused", code});
-    };
+    const auto fail = [&](RecordedWrite::Kind kind, ErrorCode code) { failures_.next(kind, {"refused", code}); };
     switch (event.kind) {
       case Event::Kind::put:
         return put(event.text);
@@ -358,6 +358,7 @@ class Player {
 
   SymbolTable symbols_;
   config::Configuration configuration_;
+  tests::PlannedFailures failures_;  // outlives the simulation
   std::unique_ptr<app::Simulation> simulation_;
   std::string log_;
   const app::Simulation::Watcher watcher_ = [this](report::Decision decision) {

@@ -15,6 +15,7 @@
 #include "cases/case_objects.hpp"
 #include "cases/put_json.hpp"
 #include "config/resolve.hpp"
+#include "support/planned_failures.hpp"
 #include "support/seeds.hpp"
 #include "text/parse.hpp"
 
@@ -62,6 +63,7 @@ class Gangs {
   Gangs() {
     app::Simulation::Options options;
     options.start_wall_ns = 1'000'000'000'000;
+    options.refuse = failures.refuse();
     simulation = app::Simulation::make(symbols_, setting().configuration, setting().plugins, options).value();
     put(R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"wait"},
             "provisioner":"csi.example.com","volumeBindingMode":"WaitForFirstConsumer"})");
@@ -131,7 +133,7 @@ class Gangs {
         fmt::format(R"(,"volumes":[{{"name":"v","persistentVolumeClaim":{{"claimName":"{}"}}}}])", name));
   }
 
-  /// Decides what can be decided, with all promises checked.
+  /// Decides what can be decided, with all properties checked.
   void settle() {
     simulation->run_until_idle(watcher());
     check();
@@ -167,6 +169,7 @@ class Gangs {
   int bound_of(const std::string& group) { return counts()[group].bound; }
   bool was_held() const { return was_held_; }
 
+  tests::PlannedFailures failures;  // outlives the simulation
   std::unique_ptr<app::Simulation> simulation;
 
  private:
@@ -386,9 +389,9 @@ class Life {
     else if (what < 70)
       gangs.node(fmt::format("n{}", 4 + nodes_++), 1000 * (1 + random_.below(4)));
     else if (what < 76)
-      gangs.simulation->cluster().fail_next(cluster::RecordedWrite::Kind::bind, "", refused());
+      gangs.failures.next(cluster::RecordedWrite::Kind::bind, refused());
     else if (what < 82)
-      gangs.simulation->cluster().fail_next(cluster::RecordedWrite::Kind::patch_object, "", refused());
+      gangs.failures.next(cluster::RecordedWrite::Kind::patch_object, refused());
     else
       gangs.advance(500 * (1 + random_.below(20)));
   }

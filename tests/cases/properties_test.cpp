@@ -13,6 +13,7 @@
 #include "cases/case_objects.hpp"
 #include "cases/put_json.hpp"
 #include "config/resolve.hpp"
+#include "support/planned_failures.hpp"
 #include "support/seeds.hpp"
 #include "text/parse.hpp"
 
@@ -161,6 +162,7 @@ class Player {
     configuration_.plugins.verdict_reuse = reuse;
     app::Simulation::Options options;
     options.start_wall_ns = 1'000'000'000;
+    options.refuse = failures_.refuse();
     simulation_ = app::Simulation::make(symbols_, configuration_, plugins, options).value();
   }
 
@@ -195,7 +197,7 @@ class Player {
         cluster.remove_pod("default", event.text);
         break;
       case Event::Kind::fail_bind:
-        cluster.fail_next(cluster::RecordedWrite::Kind::bind, "", Error{"refused", ErrorCode::internal_error});
+        failures_.next(cluster::RecordedWrite::Kind::bind, {"refused", ErrorCode::internal_error});
         break;
       case Event::Kind::advance:
         simulation_->advance(std::chrono::milliseconds(event.duration_ms), watcher);
@@ -259,6 +261,7 @@ class Player {
 
   SymbolTable symbols_;
   config::Configuration configuration_;
+  tests::PlannedFailures failures_;  // outlives the simulation
   std::unique_ptr<app::Simulation> simulation_;
   std::string log_;
 };

@@ -115,7 +115,7 @@ class Watch:
                 version = self.follow(version)
             except (OSError, http.client.HTTPException, Unanswered):
                 time.sleep(AWAY_S)
-            except Exception as error:  # what the caller made of it: said by whoever looks at `failure`
+            except Exception as error:  # what the caller made of it: said by the code that looks at `failure`
                 self.failure = error
                 raise
 

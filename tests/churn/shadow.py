@@ -22,7 +22,7 @@ import time
 
 import kinds
 from cluster import NODES, PODS, NAMESPACE, Pods, Workers, node
-from control_plane import AUDIT, KUBE_SCHEDULER, ROLES, NotThere, RealServers, end
+from control_plane import AUDIT, KUBE_SCHEDULER, ROLES, NotThere, RealServers, deploy_roles, end
 
 SHADOW_ROLES = ROLES.parents[2] / "shadow/rbac.yaml"
 SHADOW_ACCOUNT = "system:serviceaccount:kube-system:berth-shadow"
@@ -35,18 +35,6 @@ clientConnection: {{kubeconfig: {kubeconfig}, qps: 1000, burst: 1000}}
 PATIENCE_S = 240.0
 PODS_PER_NODE = 5   # of ten or so that have room
 WAITING_MAX = 200   # pods that kube-scheduler is behind
-
-
-def grant(client):
-    """What conf/deploy/shadow says, but for the account, which this server takes from a token."""
-    for document in re.split(r"^---\n", SHADOW_ROLES.read_text(), flags=re.M):
-        kind = re.search(r"^kind: (\w+)$", document, re.M)[1]
-        if kind == "ServiceAccount":
-            continue
-        path = f"/apis/rbac.authorization.k8s.io/v1/{kind.lower()}s"
-        status, answer = client.send("POST", path, document.encode(), "application/yaml")
-        if status >= 300:
-            raise NotThere(f"POST {path}: {status} {answer}")
 
 
 def wait(what, is_so, patience_s=PATIENCE_S):
@@ -112,7 +100,7 @@ def run(options, folder):
         client = servers.client
         for name in ("kube-system", NAMESPACE):
             client.made("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        grant(client)
+        deploy_roles(client, SHADOW_ROLES)
         kinds.build(client)
         workers = Workers(4)
         for number in range(options.nodes):

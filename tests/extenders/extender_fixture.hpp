@@ -16,7 +16,7 @@
 #include "app/plugins/decode_retention.hpp"
 #include "app/simulate/simulation.hpp"
 #include "config/resolve.hpp"
-#include "support/scripted_extender.hpp"
+#include "support/servers/scripted_extender.hpp"
 #include "text/parse.hpp"
 
 /// What tests of extenders have in common: a scheduler in front of a cluster in memory, and servers that it asks.

@@ -7,7 +7,7 @@
 #include "extenders/extender_fixture.hpp"
 #include "net/gzip.hpp"
 #include "support/child_process.hpp"
-#include "support/loopback.hpp"
+#include "support/servers/loopback.hpp"
 #include "support/test_authority.hpp"
 
 namespace berth::tests {

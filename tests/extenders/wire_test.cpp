@@ -5,7 +5,7 @@
 #include "base/base64.hpp"
 #include "extender/redirects.hpp"
 #include "extenders/extender_fixture.hpp"
-#include "support/connect_proxy.hpp"
+#include "support/servers/connect_proxy.hpp"
 
 namespace berth::tests {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Reads arbitrary bytes as a server's answer, through everything that an HTTP client does with one but the connection:
-/// promises, header, chunks, trailers, gzip, then a list or a watch. The first byte says what was asked for, the second
+/// announces, header, chunks, trailers, gzip, then a list or a watch. The first byte says what was asked for, the second
 /// into what pieces the network cuts it: however it does, the same must come of it, and never more than is allowed.
 #include <algorithm>
 #include <cstdint>

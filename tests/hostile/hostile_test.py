@@ -102,7 +102,7 @@ def main():
     waiting = {}
     with tempfile.TemporaryDirectory(prefix="berth-hostile-") as temporary:
         top = pathlib.Path(temporary)
-        run, door = kinds(options, top)
+        run, shared = kinds(options, top)
         # Requests go to one berth, one after the other.
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool, \
                 concurrent.futures.ThreadPoolExecutor(1) as line:
@@ -119,7 +119,7 @@ def main():
                     print(f"{outcome}: {case['name']}: {why}", flush=True)
                 if options.times:
                     print(f"  {seconds:6.1f} s {outcome:6} {case['name']}", flush=True)
-        door.close()
+        shared.close()
     for defect, names in sorted(waiting.items()):
         print(f"expected to fail until {defect} is mended: {', '.join(names)}")
     # A failure that is expected is not a test that passed.

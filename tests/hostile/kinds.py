@@ -262,7 +262,7 @@ def live(options, case, folder):
             extender.server.shutdown()
 
 
-class Door:
+class SharedBerth:
     """One berth for all cases that are requests to its port; another when a case ended it."""
 
     def __init__(self, options, folder):
@@ -272,7 +272,7 @@ class Door:
         if self.berth is None or not self.berth.is_alive():
             self.close()
             self.count += 1
-            folder = self.folder / f"door-{self.count}"
+            folder = self.folder / f"shared-{self.count}"
             folder.mkdir()
             self.berth = RunningBerth(self.options, {"serves": True}, folder)
             expect(self.berth.serves(), f"it does not serve:\n{self.berth.shown_log()}")
@@ -284,9 +284,9 @@ class Door:
             self.berth = None
 
 
-def request(door, options, case, folder):
+def request(shared, options, case, folder):
     """Bytes to the port of a running berth; it answers as expected, and goes on to answer others."""
-    berth = door.open()
+    berth = shared.open()
     berth.forget_peak()
     before, cpu_before_s = berth.memory_mb(), berth.cpu_s()
     presents = long_chain(folder, case["presents"]) if "presents" in case else None
@@ -310,7 +310,7 @@ def request(door, options, case, folder):
 
 
 def kinds(options, folder):
-    door = Door(options, folder)
+    shared = SharedBerth(options, folder)
     return {"manifest": functools.partial(manifest, options), "configuration": functools.partial(configuration, options),
             "plugin": functools.partial(plugin, options), "live": functools.partial(live, options),
-            "request": functools.partial(request, door, options)}, door
+            "request": functools.partial(request, shared, options)}, shared

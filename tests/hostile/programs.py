@@ -180,7 +180,7 @@ class RunningBerth:
                 "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}]}
 
     def fill_log(self):
-        """From here on, whoever writes to the log without care waits for ever."""
+        """From here on, a thread that writes to the log without care waits for ever."""
         with open(f"/proc/self/fd/{self.unread[0]}", "wb", buffering=0) as writer:
             os.set_blocking(writer.fileno(), False)
             while writer.write(b"." * 4096) is not None:

@@ -15,10 +15,10 @@
 #include "cluster/kube/read/protobuf_frames.hpp"
 #include "cluster/kube/write/event_recorder.hpp"
 #include "cluster/kube/write/kube_writer.hpp"
+#include "cluster/quiet_sink.hpp"
 #include "net/http_client.hpp"
 #include "support/api_server/api_server.hpp"
 #include "support/api_server/real_api_server.hpp"
-#include "support/quiet_sink.hpp"
 #include "support/rich_objects.hpp"
 #include "support/send_and_wait.hpp"
 #include "text/parse.hpp"
@@ -190,7 +190,7 @@ TEST_P(ContractTest, ALeaseIsWrittenOnlyFromItsNewestVersion) {
     return send(net::Method::put, path + "/l", body);
   };
   EXPECT_TRUE(put("you").ok());
-  EXPECT_EQ(put("somebody").error_code, "conflict");
+  EXPECT_EQ(put("another").error_code, "conflict");
 }
 
 TEST_P(ContractTest, EventsAreCreatedAndBecomeASeries) {
@@ -276,7 +276,7 @@ TEST_P(ContractTest, ProtobufSaysWhatJsonSays) {
 }
 
 /// Counts what a reader delivers of one namespace.
-class Counting final : public QuietSink {
+class Counting final : public cluster::QuietSink {
  public:
   Counting(std::string ns, const SymbolTable& symbols) : ns_(std::move(ns)), symbols_(symbols) {}
   void pod_added(const model::PodPtr& pod) override { note(pod, "+"); }

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "integration/serving_fixture.hpp"
-#include "support/scripted_extender.hpp"
+#include "support/servers/scripted_extender.hpp"
 
 namespace berth::tests {
 namespace {

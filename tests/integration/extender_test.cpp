@@ -6,7 +6,7 @@
 #include <set>
 
 #include "integration/run_fixture.hpp"
-#include "support/scripted_extender.hpp"
+#include "support/servers/scripted_extender.hpp"
 
 namespace berth::tests {
 namespace {

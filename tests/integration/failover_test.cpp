@@ -6,7 +6,7 @@
 #include <set>
 
 #include "integration/run_fixture.hpp"
-#include "support/silent_server.hpp"
+#include "support/servers/silent_server.hpp"
 
 namespace berth::tests {
 namespace {

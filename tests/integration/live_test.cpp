@@ -16,10 +16,10 @@
 #include "cluster/kube/read/answer_body.hpp"
 #include "cluster/kube/read/api_status.hpp"
 #include "cluster/kube/read/kube_reader.hpp"
+#include "cluster/quiet_sink.hpp"
 #include "support/api_server/api_server.hpp"
 #include "support/api_server/real_api_server.hpp"
 #include "support/child_process.hpp"
-#include "support/quiet_sink.hpp"
 #include "support/send_and_wait.hpp"
 
 namespace berth::tests {
@@ -32,7 +32,7 @@ constexpr const char* k_selected_node = "volume.kubernetes.io/selected-node";
 std::string claims_path(const std::string& ns) { return "/api/v1/namespaces/" + ns + "/persistentvolumeclaims"; }
 
 /// What happens in one namespace, in order; and the two stand-ins.
-class Stage final : public QuietSink {
+class Stage final : public cluster::QuietSink {
  public:
   Stage(net::HttpClient& client, const SymbolTable& symbols, std::string ns)
       : client_(client), symbols_(symbols), ns_(std::move(ns)) {}

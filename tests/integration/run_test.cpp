@@ -192,10 +192,10 @@ TEST_F(RunTest, FlagsCountBeforeTheFileIsJudged) {
     const std::optional<int> status = berth->wait(std::chrono::milliseconds(k_patience));
     return std::pair(status.value_or(-1), berth->log());
   };
-  const auto [alone, complaint] = run({}, "alone");
+  const auto [alone, said] = run({}, "alone");
   EXPECT_EQ(alone, 1);
-  EXPECT_NE(complaint.find(config + ":3:33: leaderElection.leaseDuration: Invalid value: \"10s\""), std::string::npos)
-      << complaint;
+  EXPECT_NE(said.find(config + ":3:33: leaderElection.leaseDuration: Invalid value: \"10s\""), std::string::npos)
+      << said;
   const auto [mended, nothing] = run({"--leader-elect-lease-duration=30s"}, "mended");
   EXPECT_EQ(mended, 0) << nothing;
   EXPECT_NE(output().find("leaseDuration: 30s"), std::string::npos) << output();

@@ -63,6 +63,7 @@ BROKEN = [
     ("documentation_runs", "plugins/node_name/README.md", README + "\n   ```yaml berth\nkind: x\n   ```\n"),
     ("plain_words", "README.md", "# berth\n\nA node that was promised to a pod.\n"),
     ("plain_words", "core/queue/queue.cpp", SPDX + 'auto x = "turned away";\n'),
+    ("plain_words", "README.md", "The node beside it.\n"),
     ("vague_words", "core/queue/queue.cpp", SPDX + "// nobody waits\n"),
     ("vague_words", "tests/meta/vague_words.txt", "anew 3\n"),
     ("vague_words", "tests/unit/queue/queue_test.cpp", SPDX + "TEST(Queue, WakesNobody) {}\n"),

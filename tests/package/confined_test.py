@@ -26,6 +26,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/hostile"))
 from kinds import live  # noqa: E402
 from programs import Wrong  # noqa: E402
+sys.path.insert(0, str(ROOT / "tests/support"))
+from attempts import Attempts  # noqa: E402
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_SET_MDWE = 38, 22, 65
@@ -169,18 +171,7 @@ def main():
     parser.add_argument("--plugins", required=True, type=pathlib.Path)
     options = parser.parse_args()
     options.berth, options.plugins = options.berth.resolve(), options.plugins.resolve()
-    passed, failed = 0, 0
-
-    def attempt(name, action):
-        nonlocal passed, failed
-        try:
-            action()
-            passed += 1
-        except FileNotFoundError as missing:
-            print(f"not looked at: {name}: {missing} is not there")
-        except (Wrong, AssertionError, OSError, subprocess.SubprocessError) as wrong:
-            failed += 1
-            print(f"failed: {name}: {wrong}")
+    attempt = Attempts(not_here=FileNotFoundError)
 
     def confines_itself_further():
         if not has_landlock(numbers()):
@@ -207,8 +198,7 @@ def main():
             with tempfile.TemporaryDirectory(prefix="berth-confined-") as folder:
                 live(options, {**case, "confine": confine}, pathlib.Path(folder))
         attempt(f"a kernel without Landlock: {case['name']}", on_an_old_kernel)
-    print(f"{passed} passed, {failed} failed")
-    return bool(failed) or not passed
+    return attempt.end()
 
 
 if __name__ == "__main__":

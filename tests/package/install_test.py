@@ -20,18 +20,13 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+from attempts import Attempts, run  # noqa: E402
+
 STATIC_POD = ROOT / "conf/deploy/static-pod/kube-scheduler.yaml"
 # dpkg gives files to root, which only root and fakeroot can.
 AS_ROOT = [] if os.geteuid() == 0 else ["fakeroot"]
-
-
-def run(*command, expect=0, **more):
-    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          stdin=subprocess.DEVNULL, timeout=240, **more)
-    if expect is not None and done.returncode != expect:
-        raise RuntimeError(f"{' '.join(map(str, command))}: ended with {done.returncode}\n{done.stdout[-3000:]}")
-    return done.stdout
 
 
 class Machine:
@@ -322,18 +317,7 @@ def main():
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--out", required=True, type=pathlib.Path)
     options = parser.parse_args()
-    passed, failures, missing = 0, [], []
-
-    def attempt(name, action):
-        nonlocal passed
-        try:
-            value = action()
-            passed += 1
-            return value if value is not None else []
-        except (RuntimeError, AssertionError, OSError, subprocess.TimeoutExpired) as problem:
-            failures.append(f"{name}: {problem}")
-            return None
-
+    attempt, missing = Attempts(), []
     options.out.mkdir(parents=True, exist_ok=True)
     machine = attempt("packages are made", lambda: Machine(options.build.resolve(), options.out.resolve()))
     if machine is not None:
@@ -358,10 +342,7 @@ def main():
 
     for name in missing:
         print(f"not looked at: {name} is not installed")
-    for failure in failures:
-        print(f"failed: {failure}")
-    print(f"{passed} passed, {len(failures)} failed")
-    return bool(failures)
+    return attempt.end()
 
 
 sys.exit(main())

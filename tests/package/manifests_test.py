@@ -18,7 +18,10 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from attempts import Attempts  # noqa: E402
+
 DEPLOY = HERE.parents[1] / "conf/deploy"
 CHART = DEPLOY / "helm/berth"
 
@@ -287,7 +290,7 @@ def check_rights_of_kube_scheduler(tree):
     roles = tree.parse((HERE / "kube_scheduler_roles.yaml").read_text())
     theirs = verbs_of([rule for role in roles for rule in role["rules"]])
     needed = CORE | wanted_by_plugins(tree) - ON_DEMAND | LEASE | {("", "configmaps", "get")}
-    # Of a policy that kube-scheduler does not have; whoever enables it grants them.
+    # Of a policy that kube-scheduler does not have; an operator who enables it grants them.
     missing = {right for right in needed if right[0] != "scheduling.x-k8s.io"} - theirs
     assert not missing, f"system:kube-scheduler may not {sorted(missing)}"
 
@@ -528,19 +531,10 @@ def main():
     parser.add_argument("--yaml-to-json", required=True)
     parser.add_argument("--version", required=True)
     tree = Tree(parser.parse_args())
-    passed, failed = 0, 0
+    attempt = Attempts(not_here=NotInstalled)
     for check in CHECKS:
-        try:
-            check(tree)
-            passed += 1
-        except NotInstalled as program:
-            print(f"not looked at: {check.__name__}: {program} is not installed")
-        except (AssertionError, RuntimeError, LookupError, TypeError, AttributeError, ValueError, OSError,
-                subprocess.TimeoutExpired) as problem:
-            failed += 1
-            print(f"failed: {check.__name__}: {type(problem).__name__} {problem}")
-    print(f"{passed} passed, {failed} failed")
-    return bool(failed)
+        attempt(check.__name__, lambda: check(tree))
+    return attempt.end()
 
 
 sys.exit(main())

@@ -49,7 +49,7 @@ std::vector<std::string> verbs_of(const std::string& method) {
   return {method == "PATCH" ? "patch" : "delete"};
 }
 
-/// What the API server asks for besides the request itself: whoever changes what a claim is allocated or reserved for.
+/// What the API server asks for besides the request itself: a client that changes what a claim is allocated or reserved for.
 const char* const k_rights_within_a_request[] = {"patch resourceclaims/binding", "update resourceclaims/binding"};
 
 bool is_allowed(const std::set<std::string>& rights, const std::string& request) {

@@ -44,14 +44,14 @@ class Node {
   }
 
  private:
-  Code judge_once(const std::vector<Step>& steps, bool with_promised) {
+  Code judge_once(const std::vector<Step>& steps, bool with_nominated) {
     preemption::WhatIf what_if(context_, blocks_, slot_, filters_);
     // judge() reports what fails.
     for (const Step& step : steps) {
       const model::Pod& pod = *host_.cache.pod(step.pod);
       if (!(step.comes_back ? what_if.add(pod, step.pod) : what_if.remove(pod, step.pod)).ok()) break;
     }
-    if (with_promised)
+    if (with_nominated)
       for (const model::PodPtr& pod : nominated_)
         if (!what_if.add(*pod).ok()) break;
     return what_if.judge().code;

@@ -39,7 +39,7 @@ class Scene {
   std::vector<Budget> budgets;
 
   /// The nominations that a pod has to make room for; they stay as they are while the scene is decided.
-  framework::NominatedPods promised_for(const model::Pod& pod, const cache::Snapshot& snapshot) const {
+  framework::NominatedPods nominated_for(const model::Pod& pod, const cache::Snapshot& snapshot) const {
     framework::NominatedPods nominated;
     for (const decode::Decoded& object : manifests.objects) {
       const auto* other = std::get_if<model::PodPtr>(&object);
@@ -167,7 +167,7 @@ std::vector<std::uint32_t> seeds_and_found_ones() {
 
 TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
   const Setting setting;
-  std::size_t preemptions = 0, with_budgets = 0, with_promises = 0;
+  std::size_t preemptions = 0, with_budgets = 0, with_nominations = 0;
   for (const std::uint32_t seed : seeds_and_found_ones()) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     Scene scene(seed);
@@ -176,7 +176,7 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
     while (auto ticket = host.queue.pop()) {
       const model::PodPtr pod = ticket->pod();
       host.cache.refresh(host.snapshot);
-      const framework::NominatedPods nominated = scene.promised_for(*pod, host.snapshot);
+      const framework::NominatedPods nominated = scene.nominated_for(*pod, host.snapshot);
       const Exhaustive expected = search_exhaustively(host, pod, nominated, scene.budgets, scene.symbols);
       const std::size_t columns = host.snapshot.column_count();
       const std::vector<std::int64_t> before = image_of(host.snapshot, columns);
@@ -201,7 +201,7 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
         }
         ++preemptions;
         with_budgets += scene.budgets.empty() ? 0 : 1;
-        with_promises += nominated.empty() ? 0 : 1;
+        with_nominations += nominated.empty() ? 0 : 1;
       }
       ASSERT_EQ(chosen.has_value(), expected.choice.has_value())
           << pod->key() << ": " << rejection.full_message()
@@ -218,7 +218,7 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
   if (!tests::are_few_seeds()) {
     EXPECT_GT(preemptions, 50u) << "the scenes have become too easy";
     EXPECT_GT(with_budgets, 20u);
-    EXPECT_GT(with_promises, 10u);
+    EXPECT_GT(with_nominations, 10u);
   }
 }
 

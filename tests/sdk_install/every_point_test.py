@@ -103,7 +103,7 @@ class Run:
 
 
 def scores_first(groups):
-    """A plugin's scores may be normalised before the next one scores; only its own order is promised."""
+    """A plugin's scores may be normalised before the next one scores; only its own order is certain."""
     out = []
     for point, plugins in groups:
         earlier = next((g for g in reversed(out[-2:]) if g[0] == point), None)

@@ -9,9 +9,11 @@ Ends with "N passed, N failed".
 """
 import argparse
 import pathlib
-import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from attempts import Attempts, run  # noqa: E402
 
 ALL_POINTS = "filter,score,pre_enqueue,post_filter,reserve,permit,pre_bind,post_bind"
 # name, further flags, the folder that is made, what simulate decides for the pod that waits
@@ -35,20 +37,12 @@ REFUSED = [
 ]
 
 
-def run(*command, status=0, **more):
-    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          stdin=subprocess.DEVNULL, timeout=300, **more)
-    if done.returncode != status:
-        raise RuntimeError(f"{' '.join(map(str, command))}: exit {done.returncode}, wanted {status}\n{done.stdout[-3000:]}")
-    return done.stdout
-
-
 def try_project(options, folder, name, flags, made, node):
     written = run(options.berth, "plugin", "new", name, "--directory", folder, *flags)
     project = folder / made
     for line in written.split("\n\n")[0].splitlines():
         assert pathlib.Path(line).is_file(), f"{line} was named and is not there"
-    again = run(options.berth, "plugin", "new", name, "--directory", folder, *flags, status=1)
+    again = run(options.berth, "plugin", "new", name, "--directory", folder, *flags, expect=1)
     assert "is there already" in again, again
     for file in project.rglob("*"):
         if file.is_file():
@@ -83,27 +77,15 @@ def main():
     parser.add_argument("--sdk", type=pathlib.Path, required=True)
     options = parser.parse_args()
     options.berth = options.berth.resolve()
-    failed = 0
-
-    def attempt(what, action):
-        nonlocal failed
-        try:
-            action()
-            print(f"ok      {what}")
-        except Exception as error:  # each project is one result, whatever went wrong in it
-            failed += 1
-            print(f"FAILED  {what}: {error}")
-
+    attempt = Attempts()
     with tempfile.TemporaryDirectory(prefix="berth-new-") as temporary:
         folder = pathlib.Path(temporary)
         for name, flags, made, node in PROJECTS:
             attempt(f"{name} {' '.join(flags)}", lambda: try_project(options, folder, name, flags, made, node))
         for flags, status in REFUSED:
-            attempt(f"refuses {' '.join(flags)[:60]}", lambda: run(options.berth, "plugin", "new", *flags, status=status, cwd=folder))
+            attempt(f"refuses {' '.join(flags)[:60]}", lambda: run(options.berth, "plugin", "new", *flags, expect=status, cwd=folder))
         attempt("leaves nothing behind where it refuses", lambda: run("test", "!", "-e", folder / "ok"))
-    count = len(PROJECTS) + len(REFUSED) + 1
-    print(f"{count - failed} passed, {failed} failed")
-    sys.exit(failed != 0)
+    sys.exit(attempt.end())
 
 
 if __name__ == "__main__":

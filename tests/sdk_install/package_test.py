@@ -11,19 +11,13 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from attempts import Attempts, run  # noqa: E402
+
 EXPORTS = ["berth_library_entry_v1"]
-
-
-def run(*command, **more):
-    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          stdin=subprocess.DEVNULL, **more)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(map(str, command))}:\n{done.stdout[-3000:]}")
-    return done.stdout
 
 
 class Package:
@@ -118,17 +112,7 @@ def main():
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--out", required=True, type=pathlib.Path)
     options = parser.parse_args()
-    results = {}
-
-    def attempt(name, action):
-        try:
-            value = action()
-            results[name] = None
-            return value
-        except (RuntimeError, AssertionError, OSError) as problem:
-            results[name] = problem
-            return None
-
+    attempt = Attempts()
     package = attempt("installs and moves", lambda: Package(options.build.resolve(), options.out.resolve()))
     if package:
         attempt("nothing points back into the tree", lambda: check_nothing_points_back(package, options.build.resolve()))
@@ -144,11 +128,7 @@ def main():
         for name, file in built.items():
             attempt(f"{name}: what was linked", lambda: check_hygiene(file) if file else None)
 
-    failures = {name: problem for name, problem in results.items() if problem}
-    for name, problem in failures.items():
-        print(f"failed: {name}: {problem}")
-    print(f"{len(results) - len(failures)} passed, {len(failures)} failed")
-    return bool(failures)
+    return attempt.end()
 
 
 sys.exit(main())

@@ -123,16 +123,15 @@ int RecordRun::info() {
     text::JsonWriter json;
     json.begin_object();
     json.key("from").text(from).key("to").text(to);
-    json.key("bytes").number(static_cast<std::int64_t>(reader_->bytes()));
-    json.key("segments").number(static_cast<std::int64_t>(reader_->segments()));
-    json.key("runs").number(static_cast<std::int64_t>(runs));
-    json.key("decisions").number(static_cast<std::int64_t>(count(Kind::attempt)));
-    json.key("placed").number(static_cast<std::int64_t>(placed));
-    json.key("missing").number(static_cast<std::int64_t>(missing));
+    json.key("bytes").number(reader_->bytes());
+    json.key("segments").number(reader_->segments());
+    json.key("runs").number(runs);
+    json.key("decisions").number(count(Kind::attempt));
+    json.key("placed").number(placed);
+    json.key("missing").number(missing);
     json.key("records").begin_object();
     for (std::uint8_t kind = 1; kind <= recording::k_kinds; ++kind)
-      if (counts[kind] != 0)
-        json.key(recording::name_of(static_cast<Kind>(kind))).number(static_cast<std::int64_t>(counts[kind]));
+      if (counts[kind] != 0) json.key(recording::name_of(static_cast<Kind>(kind))).number(counts[kind]);
     json.end_object();
     text::Diagnostics malformed;
     const auto writer = text::parse_json(description, "description", malformed);

@@ -142,23 +142,20 @@ class ReplayRun {
   void show_json() {
     const ReplayCounts& counts = replay_->counts();
     text::JsonWriter json;
-    const auto number = [&](const char* name, std::uint64_t value) {
-      json.key(name).number(static_cast<std::int64_t>(value));
-    };
     json.begin_object();
-    number("decisions", counts.decisions);
-    number("same", counts.same);
-    number("different", counts.different);
-    number("groupsNotComplete", counts.without_nodes);
-    number("notDecidable", counts.not_decidable);
-    number("contradictions", counts.refused_changes);
+    json.key("decisions").number(counts.decisions);
+    json.key("same").number(counts.same);
+    json.key("different").number(counts.different);
+    json.key("groupsNotComplete").number(counts.without_nodes);
+    json.key("notDecidable").number(counts.not_decidable);
+    json.key("contradictions").number(counts.refused_changes);
     json.key("changedPlugins").texts(changed_plugins_);
     json.key("differences").begin_list();
     for (const ReplayDifference& difference : replay_->differences()) {
       json.begin_object();
       json.key("at").text(recording::moment_text(difference.wall_ns));
       json.key("pod").text(difference.pod);
-      number("attempt", difference.attempt);
+      json.key("attempt").number(difference.attempt);
       json.key("recorded").text(difference.recorded);
       json.key("replayed").text(difference.replayed);
       json.end_object();

@@ -115,10 +115,10 @@ std::string verdicts_json(const cycle::Explanation& explanation) {
   for (const auto& [what, group] : groups) {
     JsonObject entry;
     entry.text("plugin", std::get<0>(what)).text("code", framework::code_name(std::get<1>(what)));
-    entry.json("reasons", list_json(std::get<2>(what))).number("nodes", static_cast<std::int64_t>(group.nodes));
+    entry.json("reasons", list_json(std::get<2>(what))).number("nodes", group.nodes);
     entry.json("examples", list_json(group.examples));
     JsonObject details;
-    for (const auto& [text, count] : group.details) details.number(text, static_cast<std::int64_t>(count));
+    for (const auto& [text, count] : group.details) details.number(text, count);
     if (!details.empty()) entry.json("details", details.done());
     out.push_back(entry.done());
   }
@@ -138,14 +138,14 @@ std::string plugins_page(const LiveViews& live) {
     calls.calls += total.calls;
     calls.seconds += total.seconds;
     JsonObject point;
-    point.number("calls", static_cast<std::int64_t>(total.calls));
+    point.number("calls", total.calls);
     point.number("tookNs", static_cast<std::int64_t>(total.seconds * 1e9));
     calls.points.json(total.point, point.done());
   }
   std::vector<std::pair<double, std::string>> lines;
   for (auto& [name, calls] : by_name) {
     JsonObject out;
-    out.text("name", name).number("calls", static_cast<std::int64_t>(calls.calls));
+    out.text("name", name).number("calls", calls.calls);
     out.number("tookNs", static_cast<std::int64_t>(calls.seconds * 1e9)).json("points", calls.points.done());
     lines.emplace_back(calls.seconds, out.done());
   }
@@ -183,8 +183,8 @@ void add_verdicts(JsonObject& out, const cycle::Explanation& explanation, bool e
     std::vector<std::string> feasible;
     for (const cycle::NodeExplanation& node : explanation.nodes)
       if (node.code == framework::Code::success) feasible.push_back(node.node);
-    now.number("judged", static_cast<std::int64_t>(explanation.nodes.size()));
-    now.number("feasible", static_cast<std::int64_t>(feasible.size()));
+    now.number("judged", explanation.nodes.size());
+    now.number("feasible", feasible.size());
     if (feasible.size() > k_examples_max) feasible.resize(k_examples_max);
     now.json("feasibleExamples", list_json(feasible)).json("rejections", verdicts_json(explanation));
     if (every_node) now.json("nodes", nodes_json(explanation));
@@ -252,7 +252,7 @@ std::vector<std::string> node_lines(const LiveViews& live) {
     for (const cache::Slot slot : snapshot.order()) {
       const cache::NodeRow& row = snapshot.row(slot);
       JsonObject node;
-      node.text("node", row.node->name).number("pods", static_cast<std::int64_t>(row.pods.size()));
+      node.text("node", row.node->name).number("pods", row.pods.size());
       node.number("allowedPods", row.allowed_pods).json("requested", amounts_json(live, *row.node, row.requested));
       out.push_back(node.json("allocatable", amounts_json(live, *row.node, row.allocatable)).done());
     }
@@ -264,18 +264,18 @@ std::string cache_page(const LiveViews& live) {
   std::vector<std::string> resources;
   for (const auto& progress : live.reader.progress()) {
     JsonObject entry;
-    entry.text("resource", progress.resource).number("objects", static_cast<std::int64_t>(progress.objects));
+    entry.text("resource", progress.resource).number("objects", progress.objects);
     entry.json("inSync", progress.is_synced ? "true" : "false");
-    entry.number("snapshots", static_cast<std::int64_t>(progress.counts.snapshots));
-    entry.number("watches", static_cast<std::int64_t>(progress.counts.watches));
-    entry.number("events", static_cast<std::int64_t>(progress.counts.events));
-    entry.number("failures", static_cast<std::int64_t>(progress.counts.failures));
+    entry.number("snapshots", progress.counts.snapshots);
+    entry.number("watches", progress.counts.watches);
+    entry.number("events", progress.counts.events);
+    entry.number("failures", progress.counts.failures);
     resources.push_back(entry.done());
   }
   const cache::CacheCounts counts = live.cache.counts();
   JsonObject sizes, out;
-  sizes.number("nodes", static_cast<std::int64_t>(counts.nodes)).number("pods", static_cast<std::int64_t>(counts.pods));
-  sizes.number("assumedPods", static_cast<std::int64_t>(counts.assumed_pods));
+  sizes.number("nodes", counts.nodes).number("pods", counts.pods);
+  sizes.number("assumedPods", counts.assumed_pods);
   out.json("resources", objects_json(resources, ",\n")).json("counts", sizes.done());
   return out.json("nodes", objects_json(node_lines(live), ",\n")).done() + "\n";
 }

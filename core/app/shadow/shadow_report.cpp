@@ -84,22 +84,19 @@ std::string shadow_text(const ShadowReport& shadow) {
 
 std::string shadow_json(const ShadowReport& shadow) {
   text::JsonWriter out;
-  const auto count = [&out](std::string_view key, std::uint64_t value) {
-    out.key(key).number(static_cast<std::int64_t>(value));
-  };
   out.begin_object();
   out.key("seconds").raw(fmt::format("{:.3f}", shadow.seconds));
-  count("compared", shadow.compared());
+  out.key("compared").number(shadow.compared());
   out.key("results").begin_object();
-  for (std::size_t i = 0; i < k_shadow_results; ++i) count(k_names[i], shadow.results[i]);
+  for (std::size_t i = 0; i < k_shadow_results; ++i) out.key(k_names[i]).number(shadow.results[i]);
   out.end_object();
-  count("waiting", shadow.waiting);
-  count("notSeenBefore", shadow.not_seen_before);
-  count("failed", shadow.failed);
-  count("withoutNode", shadow.without_node);
-  count("scoreLost", shadow.score_lost);
+  out.key("waiting").number(shadow.waiting);
+  out.key("notSeenBefore").number(shadow.not_seen_before);
+  out.key("failed").number(shadow.failed);
+  out.key("withoutNode").number(shadow.without_node);
+  out.key("scoreLost").number(shadow.score_lost);
   out.key("decisionMicroseconds").raw(fmt::format("{:.1f}", mean_us(shadow)));
-  count("differencesLeftOut", shadow.differences_left_out);
+  out.key("differencesLeftOut").number(shadow.differences_left_out);
   out.key("differences").begin_list();
   for (const ShadowDifference& each : shadow.differences) {
     out.begin_object();

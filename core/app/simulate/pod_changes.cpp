@@ -48,9 +48,7 @@ std::vector<T> without(const model::SharedList<T>& list, std::size_t place) {
   return left;
 }
 
-JsonObject place_json(const char* key, std::size_t place) {
-  return std::move(JsonObject().number(key, static_cast<std::int64_t>(place)));
-}
+JsonObject place_json(const char* key, std::size_t place) { return std::move(JsonObject().number(key, place)); }
 
 void add_terms(std::vector<PodChange>& out, const model::Pod& pod, bool is_anti, const SymbolTable& symbols) {
   const auto& terms = is_anti ? pod.spec->affinity.anti_required : pod.spec->affinity.required;
@@ -124,9 +122,9 @@ std::vector<PodChange> without_node_affinity(const model::Pod& pod, const Symbol
       model::Pod copy = pod;
       std::vector<model::Requirement>& left = copy.node_selection.edit().required.edit()[term].expressions;
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
-      out.push_back(
-          changed("nodeAffinity", "without the required node affinity " + requirement_text(of.expressions[i], symbols),
-                  place_json("term", term).number("expression", static_cast<std::int64_t>(i)).done(), std::move(copy)));
+      out.push_back(changed("nodeAffinity",
+                            "without the required node affinity " + requirement_text(of.expressions[i], symbols),
+                            place_json("term", term).number("expression", i).done(), std::move(copy)));
     }
   }
   model::Pod copy = pod;

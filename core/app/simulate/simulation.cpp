@@ -19,7 +19,8 @@ Simulation::World::World(SymbolTable& symbols, const Options& options)
               {.graceful_deletes = true,
                .record_writes = options.record_writes,
                .volume_controller = options.has_controllers,
-               .claim_controller = options.has_controllers}) {}
+               .claim_controller = options.has_controllers,
+               .refuse = options.refuse}) {}
 
 Result<std::unique_ptr<Simulation>, text::Diagnostics> Simulation::make(SymbolTable& symbols,
                                                                         const config::Configuration& configuration,

@@ -35,6 +35,8 @@ class Simulation {
     bool record_writes = true;
     /// Stand-ins bind and provision volumes and make claims; without them the objects are as they were put.
     bool has_controllers = true;
+    /// Writes that the cluster refuses: EmbeddedCluster::Options::refuse.
+    std::function<std::optional<Error>(cluster::RecordedWrite::Kind kind, std::string_view key)> refuse = {};
     /// Asked before each decision: true ends run_until_idle() and run_to_the_end() where they are. Empty: never.
     std::function<bool()> is_too_late = {};
     recording::Recorder* recorder = nullptr;  // gets all that happens; null: nothing is recorded

@@ -12,6 +12,7 @@
 #include "binding/executor.hpp"
 #include "binding/timers.hpp"
 #include "cluster/cluster_writer.hpp"
+#include "cluster/quiet_sink.hpp"
 #include "observe/log.hpp"
 
 namespace berth::app {
@@ -96,19 +97,12 @@ struct SinglePass::World {
 };
 
 /// What is written to objects reaches the plugins; pods and nodes are the pass's own affair.
-class SinglePass::Feed final : public cluster::ClusterSink {
+class SinglePass::Feed final : public cluster::QuietSink {
  public:
   explicit Feed(ingest::ObjectFeed& objects) : objects_(objects) {}
-  void pod_added(const model::PodPtr&) override {}
-  void pod_updated(const model::PodPtr&, const model::PodPtr&) override {}
-  void pod_deleted(const model::PodPtr&) override {}
-  void node_added(const model::NodePtr&) override {}
-  void node_updated(const model::NodePtr&, const model::NodePtr&) override {}
-  void node_deleted(const model::NodePtr&) override {}
   void object_added(const model::ObjectPtr& object) override { objects_.store(*object); }
   void object_updated(const model::ObjectPtr&, const model::ObjectPtr& object) override { objects_.store(*object); }
   void object_deleted(const model::ObjectPtr& object) override { objects_.remove(*object); }
-  void synced() override {}
 
  private:
   ingest::ObjectFeed& objects_;

@@ -133,11 +133,6 @@ std::optional<std::int64_t> EmbeddedCluster::next_deletion_ns() const {
   return next;
 }
 
-void EmbeddedCluster::fail_next(RecordedWrite::Kind kind, std::string_view key, Error error) {
-  const Lock lock(store_->mutex);
-  store_->failures.push_back({kind, std::string(key), std::move(error)});
-}
-
 std::size_t EmbeddedCluster::deliver() {
   BERTH_CHECK(store_->deliverer.load() != std::this_thread::get_id(), "deliver() was called from inside a delivery");
   const Lock delivering(store_->delivering);
@@ -310,7 +305,7 @@ void EmbeddedCluster::patch_object(const ObjectRef& object, std::string_view mer
     const Lock lock(store_->mutex);
     const std::size_t answer = store_->news.size();
     store_->news.push_back({nullptr, std::move(done), Unit{}});
-    const auto error = store_->planned_failure(RecordedWrite::Kind::patch_object, pod_key(object.ns, object.name));
+    const auto error = store_->refusal(RecordedWrite::Kind::patch_object, pod_key(object.ns, object.name));
     const Status outcome = error ? Status(*error) : store_->patch(object, merge_patch_json);
     store_->news[answer].outcome = outcome;
     store_->keep(std::move(record), outcome);
@@ -325,8 +320,7 @@ void EmbeddedCluster::write_object(const ObjectWrite& write, ObjectDone done) {
     const Lock lock(store_->mutex);
     const std::size_t answer = store_->news.size();
     store_->news.push_back({nullptr, nullptr, Unit{}, nullptr});
-    const auto error =
-        store_->planned_failure(RecordedWrite::Kind::write_object, pod_key(write.object.ns, write.object.name));
+    const auto error = store_->refusal(RecordedWrite::Kind::write_object, pod_key(write.object.ns, write.object.name));
     Result<std::string> outcome = error ? Result<std::string>(*error) : store_->write_object(write);
     store_->keep(std::move(record), outcome.ok() ? Status(Unit{}) : Status(outcome.error()));
     store_->news[answer].answer = [done = std::move(done), outcome = std::move(outcome)] { done(outcome); };
@@ -337,8 +331,7 @@ void EmbeddedCluster::write_object(const ObjectWrite& write, ObjectDone done) {
 void EmbeddedCluster::record_event(const EventRecord& event, Done done) {
   {
     const Lock lock(store_->mutex);
-    const auto error =
-        store_->planned_failure(RecordedWrite::Kind::event, pod_key(event.regarding.ns, event.regarding.name));
+    const auto error = store_->refusal(RecordedWrite::Kind::event, pod_key(event.regarding.ns, event.regarding.name));
     const Status outcome = error ? Status(*error) : Status(Unit{});
     store_->news.push_back({nullptr, std::move(done), outcome});
     store_->keep({.kind = RecordedWrite::Kind::event, .pod = event.regarding, .event = event}, outcome);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,9 @@ class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
     bool volume_controller = false;
     /// Claims are made from templates, and released by pods that go, by a stand-in: claim_controller.hpp.
     bool claim_controller = false;
+    /// Asked about each write before it is looked at: the error that it is refused with, or none. `key`: "ns/name" of what
+    /// is written. Called under the cluster's lock: it must not call the cluster. Empty: nothing is refused.
+    std::function<std::optional<Error>(RecordedWrite::Kind kind, std::string_view key)> refuse = nullptr;
     /// Called, without a lock, when there is something to deliver. For drivers that sleep.
     std::function<void()> wake = nullptr;
   };
@@ -72,9 +76,6 @@ class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
   void finish_due_deletions();
   /// When the next of them is due, in Clock::monotonic_ns() time.
   std::optional<std::int64_t> next_deletion_ns() const;
-  /// The next write of that kind to that pod ("ns/name"; empty: any pod) is refused with `error`, before it is looked
-  /// at.
-  void fail_next(RecordedWrite::Kind kind, std::string_view pod_key, Error error);
 
   /// Runs what waits, including what that causes, until nothing does. Returns how many. Requires: not from inside a
   /// delivery.

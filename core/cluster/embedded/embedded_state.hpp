@@ -57,11 +57,6 @@ struct EmbeddedCluster::Store {
     Status outcome = Unit{};
     std::function<void()> answer = nullptr;  // the end of a write that is answered with an object
   };
-  struct PlannedFailure {
-    RecordedWrite::Kind kind;
-    std::string pod_key;
-    Error error;
-  };
 
   Store(SymbolTable& table, const Clock& its_clock, Options its_options)
       : symbols(table), clock(its_clock), options(std::move(its_options)) {}
@@ -77,7 +72,6 @@ struct EmbeddedCluster::Store {
   OrderedObjects<model::ObjectPtr, key_of_object> objects GUARDED_BY(mutex);
   std::deque<News> news GUARDED_BY(mutex);
   std::vector<RecordedWrite> writes GUARDED_BY(mutex);
-  std::vector<PlannedFailure> failures GUARDED_BY(mutex);
   ClusterSink* sink GUARDED_BY(mutex) = nullptr;
   std::unordered_map<std::string, std::string> volume_of_claim
       GUARDED_BY(mutex);  // with volume_controller: by "namespace/name"
@@ -106,14 +100,8 @@ struct EmbeddedCluster::Store {
     tell(pod_news(before, std::move(shared)));
   }
 
-  std::optional<Error> planned_failure(RecordedWrite::Kind kind, const std::string& key) REQUIRES(mutex) {
-    const auto planned = std::find_if(failures.begin(), failures.end(), [&](const PlannedFailure& f) {
-      return f.kind == kind && (f.pod_key.empty() || f.pod_key == key);
-    });
-    if (planned == failures.end()) return std::nullopt;
-    Error error = std::move(planned->error);
-    failures.erase(planned);
-    return error;
+  std::optional<Error> refusal(RecordedWrite::Kind kind, std::string_view key) const REQUIRES(mutex) {
+    return options.refuse ? options.refuse(kind, key) : std::nullopt;
   }
 
   void replace_object(model::Object object) REQUIRES(mutex) {
@@ -238,7 +226,7 @@ struct EmbeddedCluster::Store {
       const std::string key = pod_key(record.pod.ns, record.pod.name);
       const model::PodPtr before = pods.find(key);
       Status outcome = Unit{};
-      const auto error = planned_failure(record.kind, key);
+      const auto error = refusal(record.kind, key);
       const std::size_t answer = news.size();
       news.push_back({nullptr, std::move(done), Unit{}});
       if (error) {

@@ -124,7 +124,7 @@ class Joined {
 std::string ArgsChecker::complete(const text::Value& args, const Place& place) {
   std::string out;
   if (!args.is_mapping()) {
-    source_.report(place, fmt::format("is {}, but must be an object", kind_name(args)));
+    source_.report(place, fmt::format("is {}, but must be an object", kind_name(args.kind())));
     return "{}";
   }
   const text::Value& schema = follow(root_);
@@ -178,8 +178,8 @@ void ArgsChecker::check(const text::Value& given, const text::Value& value, cons
     out += "null";
   } else if (const std::string wanted = missed_type(schema, value);
              !wanted.empty() && !(value.is_null() && is_nullable(schema))) {
-    source_.report(place,
-                   fmt::format("Invalid value: {}: is {}, but must be {}", shown(value), kind_name(value), wanted));
+    source_.report(
+        place, fmt::format("Invalid value: {}: is {}, but must be {}", shown(value), kind_name(value.kind()), wanted));
     out += "null";
   } else {
     if (schema.is_boolean() && !schema.boolean()) invalid(schema, value, place, "may not be set");

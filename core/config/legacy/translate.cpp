@@ -265,7 +265,7 @@ std::optional<Tree> VersionTranslation::take_number(Tree& root, std::string_view
   if (number && *number >= least && *number <= most) return value;
   source_.report({value->position, std::string(key)},
                  number ? fmt::format("Invalid value: {}: not in valid range [{}-{}]", *number, least, most)
-                        : fmt::format("is {}, but must be an integer", kind_name(*document_.find(key))));
+                        : fmt::format("is {}, but must be an integer", kind_name(document_.find(key)->kind())));
   return std::nullopt;
 }
 

@@ -11,24 +11,6 @@
 
 namespace berth::config {
 
-std::string_view kind_name(const text::Value& value) noexcept {
-  switch (value.kind()) {
-    case text::Kind::null:
-      return "null";
-    case text::Kind::boolean:
-      return "a boolean";
-    case text::Kind::number:
-      return "a number";
-    case text::Kind::string:
-      return "a string";
-    case text::Kind::sequence:
-      return "a list";
-    case text::Kind::mapping:
-      return "an object";
-  }
-  return "nothing";
-}
-
 std::string shown(const text::Value& value) {
   constexpr std::size_t k_shown_bytes = 60;
   std::string json = text::to_json(value);
@@ -46,7 +28,7 @@ std::string Source::where(const Place& place) const {
 Fields::Fields(const Source& source, const text::Value& value, std::string path)
     : source_(source), value_(value), place_{value.position(), std::move(path)} {
   if (!value.is_mapping() && !value.is_null())
-    source_.report(place_, fmt::format("is {}, but must be an object", kind_name(value)));
+    source_.report(place_, fmt::format("is {}, but must be an object", kind_name(value.kind())));
 }
 
 Fields::~Fields() {
@@ -87,7 +69,7 @@ const text::Value* Fields::any(std::string_view key) {
 
 void Fields::wrong_kind(std::string_view key, const text::Value& value, std::string_view wanted) const {
   source_.report({value.position(), path_of(key)},
-                 fmt::format("is {} ({}), but must be {}", kind_name(value), shown(value), wanted));
+                 fmt::format("is {} ({}), but must be {}", kind_name(value.kind()), shown(value), wanted));
 }
 
 const text::Value* Fields::of_kind(std::string_view key, text::Kind kind) {

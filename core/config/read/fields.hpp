@@ -74,8 +74,6 @@ class Fields {
   std::vector<std::string> known_;
 };
 
-/// "a string", "a list": for messages.
-std::string_view kind_name(const text::Value& value) noexcept;
 /// The value as messages show it: compact JSON, cut after 60 bytes.
 std::string shown(const text::Value& value);
 

@@ -85,7 +85,8 @@ enum class DocumentKind : std::uint8_t { scheduler, berth, other };
 DocumentKind kind_of(const text::Document& document, const Source& source) {
   const text::Value& root = document.root();
   if (!root.is_mapping()) {
-    source.report({root.position(), {}}, fmt::format("is {}, but a configuration must be an object", kind_name(root)));
+    source.report({root.position(), {}},
+                  fmt::format("is {}, but a configuration must be an object", kind_name(root.kind())));
     return DocumentKind::other;
   }
   const text::Value* api_value = root.find("apiVersion");

@@ -32,7 +32,6 @@ class GroupRanking {
   void open(Group group);
 
   Group group_of(std::size_t position) const noexcept { return group_of_[position]; }
-  std::int32_t total_of(std::size_t position) const noexcept { return totals_[position]; }
   /// Requires: group is open, total >= 0.
   void put(std::size_t position, Group group, std::int32_t total);
   /// Not in any group any more, if it was in one.

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
+#include "framework/bind_calls.hpp"
 #include "framework/cycle_context.hpp"
-#include "framework/points/bind_calls.hpp"
 #include "framework/verdict.hpp"
 
 namespace berth::framework {

@@ -12,8 +12,6 @@ namespace {
 
 using Task = void (*)(void*);
 
-PluginInstance& self(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
-
 /// Runs a task of a plugin with its breadcrumb and an exception barrier.
 void run_task(const PluginInstance& plugin, Task task, void* arg) noexcept {
   const observe::BreadcrumbNesting nesting;
@@ -41,14 +39,14 @@ void repeat(PluginInstance& plugin, InstanceTasks::Handle handle, std::uint32_t 
 
 berth_code submit(void* ctx, Task task, void* arg) {
   if (task == nullptr) return BERTH_BAD_ARGS;
-  const InstanceTasks::Handle handle = self(ctx).tasks()->add(false);
+  const InstanceTasks::Handle handle = plugin_of(ctx).tasks()->add(false);
   if (handle == 0) return BERTH_DENIED;
-  self(ctx).host().ports.tasks.submit(posted(self(ctx), handle, task, arg));
+  plugin_of(ctx).host().ports.tasks.submit(posted(plugin_of(ctx), handle, task, arg));
   return BERTH_OK;
 }
 
 void parallel_for(void* ctx, std::uint32_t count, void (*body)(void*, std::uint32_t), void* arg) {
-  const PluginInstance& plugin = self(ctx);
+  const PluginInstance& plugin = plugin_of(ctx);
   if (!is_allowed(plugin, "parallel_for() of berth.executor/1", tags::cycle | tags::binder)) return;
   const observe::Point point = observe::current_point();
   plugin.host().ports.tasks.parallel_for(count, [&](std::uint32_t i) {
@@ -60,7 +58,7 @@ void parallel_for(void* ctx, std::uint32_t count, void (*body)(void*, std::uint3
 
 berth_code start(void* ctx, std::uint32_t delay_ms, std::uint32_t period_ms, Task task, void* arg,
                  std::uint64_t* handle_out) {
-  PluginInstance& plugin = self(ctx);
+  PluginInstance& plugin = plugin_of(ctx);
   if (period_ms != 0 && !is_allowed(plugin, "start() of berth.executor/1 with a period", tags::load))
     return BERTH_DENIED;
   if (task == nullptr || handle_out == nullptr) return BERTH_BAD_ARGS;
@@ -86,7 +84,7 @@ berth_code start(void* ctx, std::uint32_t delay_ms, std::uint32_t period_ms, Tas
 }
 
 berth_code cancel(void* ctx, std::uint64_t handle) {
-  return self(ctx).tasks()->cancel(handle) ? BERTH_OK : BERTH_NOT_FOUND;
+  return plugin_of(ctx).tasks()->cancel(handle) ? BERTH_OK : BERTH_NOT_FOUND;
 }
 
 constexpr berth_executor_v1 k_executor{sizeof(berth_executor_v1), 0, &submit, &parallel_for, &start, &cancel};

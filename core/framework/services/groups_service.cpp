@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/ext/groups.h"
-#include "framework/plugin_instance.hpp"
+#include "framework/plugin_call.hpp"
 #include "framework/services/service_tables.hpp"
 
 namespace berth::framework {
 namespace {
 
-PluginInstance& self(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
-
 std::vector<GroupsPort::Member> members_of(void* ctx, berth_id ns, berth_str group) {
-  const Host& host = self(ctx).host();
+  const Host& host = plugin_of(ctx).host();
   if (host.ports.groups == nullptr) return {};
   return host.ports.groups->members(host.symbols.text(ns), from_abi(group));
 }
@@ -32,14 +30,14 @@ void members(void* ctx, berth_id ns, berth_str group, std::uint32_t (*visit)(voi
     arena.reset();
     PodView view;
     view.reset(*member.pod, arena);
-    berth_pod_v1 seen = *view.view(self(ctx).hint_fields());
+    berth_pod_v1 seen = *view.view(plugin_of(ctx).hint_fields());
     seen.node_name = member.node;
     if (visit(arg, &seen) == 0) return;
   }
 }
 
 void planned(void* ctx, berth_str* group) {
-  const GroupsPort* const groups = self(ctx).host().ports.groups;
+  const GroupsPort* const groups = plugin_of(ctx).host().ports.groups;
   *group = groups == nullptr ? berth_str{nullptr, 0} : to_abi(groups->planned());
 }
 

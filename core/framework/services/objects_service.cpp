@@ -17,8 +17,6 @@ namespace {
 
 using Verb = cluster::ObjectWrite::Verb;
 
-PluginInstance& self(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
-
 std::string_view rule_verb(Verb verb) noexcept {
   switch (verb) {
     case Verb::create:
@@ -56,7 +54,7 @@ bool is_permitted(const PluginInstance& plugin, std::string_view rule) {
 
 berth_code send(void* ctx, Verb verb, const berth_object_ref_v1* object, berth_str body, berth_str uid,
                 berth_object_done_v1 done, void* arg) {
-  if (!is_allowed(self(ctx), "berth.object_writes/1", tags::cycle | tags::binder)) return BERTH_DENIED;
+  if (!is_allowed(plugin_of(ctx), "berth.object_writes/1", tags::cycle | tags::binder)) return BERTH_DENIED;
   if (!has_first_fields(object) || done == nullptr || object->reserved != 0) return BERTH_BAD_ARGS;
   const cluster::ObjectWrite request{
       verb,
@@ -71,9 +69,9 @@ berth_code send(void* ctx, Verb verb, const berth_object_ref_v1* object, berth_s
   if (!rule || (request.object.name.empty() && verb != Verb::create) || (has_body && request.body.empty()) ||
       (is_pod && !(patches && request.subresource == "status")))
     return BERTH_BAD_ARGS;
-  if (!is_permitted(self(ctx), *rule)) return BERTH_DENIED;
-  self(ctx).host().ports.writes.write_object(
-      request, [plugin = &self(ctx), done, arg](const Result<std::string>& answer) {
+  if (!is_permitted(plugin_of(ctx), *rule)) return BERTH_DENIED;
+  plugin_of(ctx).host().ports.writes.write_object(
+      request, [plugin = &plugin_of(ctx), done, arg](const Result<std::string>& answer) {
         const observe::BreadcrumbNesting nesting;
         observe::enter_plugin(plugin->crumb(), observe::Point::task);
         if (answer.ok()) {
@@ -113,8 +111,8 @@ constexpr berth_object_writes_v1 k_object_writes{
 constexpr berth_shared_v1 k_shared{
     sizeof(berth_shared_v1), 0,
     [](void* ctx, berth_str key, void* (*make)(void*), void* arg, void (*destroy)(void*)) -> void* {
-      if (!self(ctx).loading() || make == nullptr || destroy == nullptr) return nullptr;
-      return self(ctx).host().shared_values.get(self(ctx).name(), from_abi(key), make, arg, destroy);
+      if (!plugin_of(ctx).loading() || make == nullptr || destroy == nullptr) return nullptr;
+      return plugin_of(ctx).host().shared_values.get(plugin_of(ctx).name(), from_abi(key), make, arg, destroy);
     }};
 
 }  // namespace

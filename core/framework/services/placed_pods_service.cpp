@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "framework/cycle_context.hpp"
-#include "framework/plugin_instance.hpp"
+#include "framework/plugin_call.hpp"
 #include "framework/services/service_tables.hpp"
 #include "framework/services/thread_tags.hpp"
 
@@ -11,8 +11,6 @@ namespace berth::framework {
 namespace {
 
 using Visit = std::uint32_t (*)(void*, const berth_placed_pod_v1*);
-
-PluginInstance& self(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
 
 /// Shows pods to one instance, one after the other, in memory of its own: a policy may look at as many as the cluster has.
 class Shower {
@@ -59,22 +57,22 @@ class Shower {
 };
 
 void on_node(void* ctx, const berth_cycle_v1*, berth_slot node, Visit visit, void* arg) {
-  if (!is_allowed(self(ctx), "on_node() of berth.pods/1", tags::cycle | tags::worker)) return;
-  if (node < self(ctx).host().snapshot.slot_count()) Shower(self(ctx), visit, arg).show_row(node);
+  if (!is_allowed(plugin_of(ctx), "on_node() of berth.pods/1", tags::cycle | tags::worker)) return;
+  if (node < plugin_of(ctx).host().snapshot.slot_count()) Shower(plugin_of(ctx), visit, arg).show_row(node);
 }
 
 void each(void* ctx, const berth_cycle_v1*, Visit visit, void* arg) {
-  if (!is_allowed(self(ctx), "each() of berth.pods/1", tags::cycle)) return;
-  Shower shower(self(ctx), visit, arg);
-  for (const cache::Slot node : self(ctx).host().snapshot.order())
+  if (!is_allowed(plugin_of(ctx), "each() of berth.pods/1", tags::cycle)) return;
+  Shower shower(plugin_of(ctx), visit, arg);
+  for (const cache::Slot node : plugin_of(ctx).host().snapshot.order())
     if (!shower.show_row(node)) return;
 }
 
 void nominated(void* ctx, const berth_cycle_v1*, berth_slot node, Visit visit, void* arg) {
-  if (!is_allowed(self(ctx), "nominated() of berth.pods/1", tags::cycle)) return;
-  const Host& host = self(ctx).host();
+  if (!is_allowed(plugin_of(ctx), "nominated() of berth.pods/1", tags::cycle)) return;
+  const Host& host = plugin_of(ctx).host();
   if (host.ports.nominations == nullptr) return;
-  Shower shower(self(ctx), visit, arg);
+  Shower shower(plugin_of(ctx), visit, arg);
   for (const model::NominatedPod& each : host.ports.nominations->nominated()) {
     const cache::Slot slot = host.snapshot.find(each.node);
     if (slot == cache::k_no_slot || (node != BERTH_NO_SLOT && slot != node)) continue;
@@ -83,17 +81,17 @@ void nominated(void* ctx, const berth_cycle_v1*, berth_slot node, Visit visit, v
 }
 
 std::uint64_t position(void* ctx, const berth_cycle_v1*) {
-  if (!is_allowed(self(ctx), "position() of berth.pods/1", tags::cycle)) return 0;
-  cache::Snapshot& snapshot = self(ctx).host().snapshot;
+  if (!is_allowed(plugin_of(ctx), "position() of berth.pods/1", tags::cycle)) return 0;
+  cache::Snapshot& snapshot = plugin_of(ctx).host().snapshot;
   snapshot.keep_pod_changes();
   return snapshot.pod_changes_end();
 }
 
 std::uint32_t changes(void* ctx, const berth_cycle_v1*, std::uint64_t since, Visit visit, void* arg) {
-  if (!is_allowed(self(ctx), "changes() of berth.pods/1", tags::cycle)) return 0;
-  const cache::Snapshot& snapshot = self(ctx).host().snapshot;
+  if (!is_allowed(plugin_of(ctx), "changes() of berth.pods/1", tags::cycle)) return 0;
+  const cache::Snapshot& snapshot = plugin_of(ctx).host().snapshot;
   if (since < snapshot.pod_changes_begin() || since > snapshot.pod_changes_end()) return 0;
-  Shower shower(self(ctx), visit, arg);
+  Shower shower(plugin_of(ctx), visit, arg);
   for (std::uint64_t p = since; p != snapshot.pod_changes_end(); ++p) {
     const cache::PodChange& change = snapshot.pod_change(p);
     if (!shower.show(*change.pod, change.slot, change.by, true)) return 0;

@@ -2,7 +2,7 @@
 #include <cstddef>
 
 #include "framework/cycle_context.hpp"
-#include "framework/plugin_instance.hpp"
+#include "framework/plugin_call.hpp"
 #include "framework/services/service_tables.hpp"
 #include "framework/services/thread_tags.hpp"
 
@@ -38,7 +38,7 @@ bool visit_shape(const berth_cycle_v1* cycle, const cache::SnapshotShape& shape,
 
 void each(void* ctx, const berth_cycle_v1* cycle, std::uint32_t which, berth_id ns,
           std::uint32_t (*visit)(void*, const berth_shape_v1*), void* arg) {
-  const PluginInstance& plugin = *static_cast<PluginInstance*>(ctx);
+  const PluginInstance& plugin = plugin_of(ctx);
   if (!is_allowed(plugin, "each() of berth.pod_index/1", tags::cycle)) return;
   const cache::Snapshot& snapshot = plugin.host().snapshot;
   if (which == BERTH_SHAPES_ALL) {
@@ -54,7 +54,7 @@ void each(void* ctx, const berth_cycle_v1* cycle, std::uint32_t which, berth_id 
 }
 
 std::uint32_t count(void* ctx, const berth_cycle_v1*, std::uint32_t which) {
-  const PluginInstance& plugin = *static_cast<PluginInstance*>(ctx);
+  const PluginInstance& plugin = plugin_of(ctx);
   if (!is_allowed(plugin, "count() of berth.pod_index/1", tags::cycle)) return 0;
   const cache::Snapshot& snapshot = plugin.host().snapshot;
   switch (which) {
@@ -68,7 +68,7 @@ std::uint32_t count(void* ctx, const berth_cycle_v1*, std::uint32_t which) {
 }
 
 std::uint64_t position(void* ctx, const berth_cycle_v1*) {
-  const PluginInstance& plugin = *static_cast<PluginInstance*>(ctx);
+  const PluginInstance& plugin = plugin_of(ctx);
   if (!is_allowed(plugin, "position() of berth.pod_index/1", tags::cycle)) return 0;
   return plugin.host().snapshot.shape_changes_end();
 }
@@ -77,7 +77,7 @@ std::uint32_t changes(void* ctx, const berth_cycle_v1*, std::uint64_t since,
                       std::uint32_t (*visit)(void*, const berth_shape_change_v1*), void* arg) {
   static_assert(sizeof(berth_shape_change_v1) == sizeof(cache::ShapeChange) &&
                 offsetof(berth_shape_change_v1, by) == offsetof(cache::ShapeChange, by));
-  const PluginInstance& plugin = *static_cast<PluginInstance*>(ctx);
+  const PluginInstance& plugin = plugin_of(ctx);
   if (!is_allowed(plugin, "changes() of berth.pod_index/1", tags::cycle)) return 0;
   const cache::Snapshot& snapshot = plugin.host().snapshot;
   const std::uint64_t end = snapshot.shape_changes_end();
@@ -89,7 +89,7 @@ std::uint32_t changes(void* ctx, const berth_cycle_v1*, std::uint64_t since,
 
 std::uint32_t one(void* ctx, const berth_cycle_v1* cycle, std::uint32_t id,
                   std::uint32_t (*visit)(void*, const berth_shape_v1*), void* arg) {
-  const PluginInstance& plugin = *static_cast<PluginInstance*>(ctx);
+  const PluginInstance& plugin = plugin_of(ctx);
   if (!is_allowed(plugin, "shape() of berth.pod_index/1", tags::cycle)) return 0;
   const auto& shapes = plugin.host().snapshot.shapes();
   if (id >= shapes.size() || shapes[id].nodes.empty()) return 0;

@@ -18,17 +18,7 @@
 namespace berth::framework {
 namespace {
 
-PluginInstance& self(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
-Host& host(void* ctx) noexcept { return self(ctx).host(); }
-
-berth_code say(berth_note_v1* note, std::string_view text, berth_code code) {
-  if (note != nullptr && note->text != nullptr) {
-    const std::size_t kept = std::min<std::size_t>(text.size(), note->text_cap);
-    std::copy_n(text.data(), kept, note->text);
-    note->text_len = text.size();
-  }
-  return code;
-}
+Host& host(void* ctx) noexcept { return plugin_of(ctx).host(); }
 
 // --- sets ------------------------------------------------------------------------------------------------------------
 template <typename Abi, typename T>
@@ -89,12 +79,12 @@ berth_id intern_in(PluginInstance& plugin, std::string_view text, bool for_cycle
 }
 
 berth_id intern_text(void* ctx, berth_str text) {
-  if (!is_allowed(self(ctx), "intern() of berth.intern/1", k_may_intern)) return k_no_symbol;
-  return intern_in(self(ctx), from_abi(text), false);
+  if (!is_allowed(plugin_of(ctx), "intern() of berth.intern/1", k_may_intern)) return k_no_symbol;
+  return intern_in(plugin_of(ctx), from_abi(text), false);
 }
 berth_id intern_for_cycle(void* ctx, berth_str text) {
-  if (!is_allowed(self(ctx), "intern_for_cycle() of berth.intern/1", k_may_intern)) return k_no_symbol;
-  return intern_in(self(ctx), from_abi(text), true);
+  if (!is_allowed(plugin_of(ctx), "intern_for_cycle() of berth.intern/1", k_may_intern)) return k_no_symbol;
+  return intern_in(plugin_of(ctx), from_abi(text), true);
 }
 constexpr berth_intern_v1 k_intern{
     sizeof(berth_intern_v1),
@@ -106,7 +96,7 @@ constexpr berth_intern_v1 k_intern{
     &intern_for_cycle};
 
 berth_reason make_reason(void* ctx, const berth_str* texts, std::uint32_t count) {
-  if (!is_allowed(self(ctx), "make() of berth.reasons/1", tags::cycle | tags::worker)) return 0;
+  if (!is_allowed(plugin_of(ctx), "make() of berth.reasons/1", tags::cycle | tags::worker)) return 0;
   std::vector<std::string> list;
   list.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) list.push_back(clean_text(from_abi(texts[i])));
@@ -120,15 +110,15 @@ constexpr berth_cycle_services_v1 k_cycle{
       return 0;
     },  // a cycle runs to its end; binding is cancelled elsewhere
     [](void* ctx, const berth_cycle_v1* cycle, std::uint64_t bytes, std::uint64_t align) -> void* {
-      if (!is_allowed(self(ctx), "alloc() of berth.cycle/1", tags::cycle)) return nullptr;
+      if (!is_allowed(plugin_of(ctx), "alloc() of berth.cycle/1", tags::cycle)) return nullptr;
       return context_of(cycle).arena().allocate(bytes, align);
     }};
 
-constexpr berth_epoch_v1 k_epoch{sizeof(berth_epoch_v1), 0, [](void* ctx) { self(ctx).bump_epoch(); }};
+constexpr berth_epoch_v1 k_epoch{sizeof(berth_epoch_v1), 0, [](void* ctx) { plugin_of(ctx).bump_epoch(); }};
 
 // --- labels, nodes ---------------------------------------------------------------------------------------------------
 const berth_id* label_column(void* ctx, const berth_cycle_v1*, berth_id key) {
-  if (!is_allowed(self(ctx), "column() of berth.labels/1", tags::cycle)) return nullptr;
+  if (!is_allowed(plugin_of(ctx), "column() of berth.labels/1", tags::cycle)) return nullptr;
   return host(ctx).snapshot.label_values(key);
 }
 
@@ -158,7 +148,7 @@ bool meets(const SymbolTable& symbols, const berth_requirement_v1& r, berth_id v
 
 berth_code match_labels(void* ctx, const berth_cycle_v1* cycle, const berth_requirement_v1* r, std::uint64_t* out,
                         std::uint64_t word_count) {
-  if (!is_allowed(self(ctx), "match() of berth.labels/1", tags::cycle)) return BERTH_DENIED;
+  if (!is_allowed(plugin_of(ctx), "match() of berth.labels/1", tags::cycle)) return BERTH_DENIED;
   if (r->op < BERTH_OP_IN || r->op > BERTH_OP_LT || r->reserved != 0) return BERTH_BAD_ARGS;
   const cache::Snapshot& snapshot = host(ctx).snapshot;
   const berth_id* const values = label_column(ctx, cycle, r->key);
@@ -184,13 +174,13 @@ berth_code match_labels(void* ctx, const berth_cycle_v1* cycle, const berth_requ
 constexpr berth_labels_v1 k_labels{sizeof(berth_labels_v1), 0, &label_column, &match_labels};
 
 const void* node_column(void* ctx, const berth_cycle_v1*, std::uint32_t index) {
-  const PluginInstance& plugin = self(ctx);
+  const PluginInstance& plugin = plugin_of(ctx);
   if (!is_allowed(plugin, "column() of berth.nodes/1", tags::cycle | tags::worker)) return nullptr;
   if (index >= plugin.columns().size() || plugin.columns()[index].kind != BoundColumn::Kind::plain) return nullptr;
   return host(ctx).snapshot.column(plugin.columns()[index].id).data();
 }
 const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint32_t kind, berth_id resource) {
-  if (!is_allowed(self(ctx), "resource() of berth.nodes/1", tags::cycle)) return nullptr;
+  if (!is_allowed(plugin_of(ctx), "resource() of berth.nodes/1", tags::cycle)) return nullptr;
   if (kind == BERTH_COL_LISTED) {
     cache::Snapshot& snapshot = host(ctx).snapshot;
     const cache::ColumnId column = snapshot.ensure_column({cache::ColumnKind::listed, 0, resource});
@@ -207,20 +197,21 @@ constexpr berth_nodes_v1 k_nodes{sizeof(berth_nodes_v1),
                                  &node_column,
                                  &resource_column,
                                  [](void* ctx, const berth_cycle_v1*) -> std::uint64_t {
-                                   if (!is_allowed(self(ctx), "facts() of berth.nodes/1", tags::cycle)) return 0;
+                                   if (!is_allowed(plugin_of(ctx), "facts() of berth.nodes/1", tags::cycle)) return 0;
                                    return host(ctx).snapshot.facts_generation();
                                  },
                                  [](void* ctx, const berth_cycle_v1*, berth_id name) -> berth_slot {
                                    static_assert(cache::k_no_slot == BERTH_NO_SLOT);
-                                   if (!is_allowed(self(ctx), "find() of berth.nodes/1", tags::cycle))
+                                   if (!is_allowed(plugin_of(ctx), "find() of berth.nodes/1", tags::cycle))
                                      return BERTH_NO_SLOT;
                                    return host(ctx).snapshot.find(name);
                                  }};
 
 constexpr berth_node_order_v1 k_node_order{
     sizeof(berth_node_order_v1), 0, [](void* ctx, const berth_cycle_v1*) -> const berth_slot* {
-      return is_allowed(self(ctx), "order() of berth.node_order/1", tags::cycle) ? host(ctx).snapshot.order().data()
-                                                                                 : nullptr;
+      return is_allowed(plugin_of(ctx), "order() of berth.node_order/1", tags::cycle)
+                 ? host(ctx).snapshot.order().data()
+                 : nullptr;
     }};
 
 // --- objects, assume -------------------------------------------------------------------------------------------------
@@ -252,18 +243,18 @@ Status may_watch(const PluginInstance& plugin, std::string_view resource) {
 
 berth_code watch_objects(void* ctx, berth_str resource, const berth_field_v1* fields, std::uint32_t count,
                          std::uint32_t* watch, berth_note_v1* note) {
-  if (!self(ctx).loading()) return say(note, "watches are declared in create()", BERTH_DENIED);
-  if (const Status permitted = may_watch(self(ctx), from_abi(resource)); !permitted.ok())
-    return say(note, permitted.error().message, BERTH_BAD_ARGS);
+  if (!plugin_of(ctx).loading()) return answer(note, "watches are declared in create()", BERTH_DENIED);
+  if (const Status permitted = may_watch(plugin_of(ctx), from_abi(resource)); !permitted.ok())
+    return answer(note, permitted.error().message, BERTH_BAD_ARGS);
   std::vector<Field> list;
   for (std::uint32_t i = 0; i < count; ++i) {
     if (fields[i].type < BERTH_FIELD_STR || fields[i].type > BERTH_FIELD_MILLI)
-      return say(note, "unknown field type", BERTH_BAD_ARGS);
-    if (fields[i].reserved != 0) return say(note, "the reserved word of a field is not 0", BERTH_BAD_ARGS);
+      return answer(note, "unknown field type", BERTH_BAD_ARGS);
+    if (fields[i].reserved != 0) return answer(note, "the reserved word of a field is not 0", BERTH_BAD_ARGS);
     list.push_back({std::string(from_abi(fields[i].path)), static_cast<FieldType>(fields[i].type)});
   }
   *watch = host(ctx).objects.watch(std::string(from_abi(resource)), std::move(list));
-  self(ctx).add_watch(*watch);
+  plugin_of(ctx).add_watch(*watch);
   return BERTH_OK;
 }
 
@@ -315,17 +306,17 @@ constexpr berth_objects_v1 k_objects{sizeof(berth_objects_v1),
 
 berth_code assume_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str name, std::uint64_t version,
                          const berth_value_v1* values, std::uint32_t count, berth_note_v1* note) {
-  if (!is_allowed(self(ctx), "assume() of berth.assume/1", tags::cycle | tags::binder)) return BERTH_DENIED;
+  if (!is_allowed(plugin_of(ctx), "assume() of berth.assume/1", tags::cycle | tags::binder)) return BERTH_DENIED;
   std::vector<FieldValue> list;
   for (std::uint32_t i = 0; i < count; ++i)
     list.push_back({values[i].present != 0, values[i].number, std::string(from_abi(values[i].text)), 0});
   const Status status = host(ctx).objects.assume(watch, from_abi(ns), from_abi(name), version, std::move(list));
   if (status.ok()) return BERTH_OK;
   const ErrorCode code = status.error().code;
-  return say(note, status.error().message,
-             code == ErrorCode::not_found     ? berth_code{BERTH_NOT_FOUND}
-             : code == ErrorCode::out_of_sync ? berth_code{BERTH_UNSCHEDULABLE}
-                                              : berth_code{BERTH_BAD_ARGS});
+  return answer(note, status.error().message,
+                code == ErrorCode::not_found     ? berth_code{BERTH_NOT_FOUND}
+                : code == ErrorCode::out_of_sync ? berth_code{BERTH_UNSCHEDULABLE}
+                                                 : berth_code{BERTH_BAD_ARGS});
 }
 berth_code actual_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str name,
                          void (*use)(void*, const berth_object_v1*), void* arg) {
@@ -335,10 +326,11 @@ berth_code actual_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str
   return BERTH_OK;
 }
 berth_code assume_written(void* ctx, std::uint32_t watch, berth_str json, berth_note_v1* note) {
-  if (!is_allowed(self(ctx), "assume_written() of berth.assume/1", tags::cycle | tags::binder)) return BERTH_DENIED;
+  if (!is_allowed(plugin_of(ctx), "assume_written() of berth.assume/1", tags::cycle | tags::binder))
+    return BERTH_DENIED;
   const Status assumed = host(ctx).objects.assume_written(watch, std::string(from_abi(json)));
   if (assumed.ok()) return BERTH_OK;
-  return say(
+  return answer(
       note, assumed.error().message,
       assumed.error().code == ErrorCode::out_of_sync ? berth_code{BERTH_UNSCHEDULABLE} : berth_code{BERTH_NOT_FOUND});
 }
@@ -353,7 +345,7 @@ constexpr berth_assume_v1 k_assume{sizeof(berth_assume_v1),
 
 // --- waiting, queue, events --------------------------------------------------------------------------------
 void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const berth_pod_v1*, berth_str), void* arg) {
-  const PluginInstance& plugin = self(ctx);
+  const PluginInstance& plugin = plugin_of(ctx);
   host(ctx).ports.waiting.each([&](const model::Pod& pod, Symbol node_name) {
     if (ns != 0 && pod.ns_symbol != ns) return true;
     Arena arena;
@@ -365,10 +357,10 @@ void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const be
 constexpr berth_waiting_v1 k_waiting{
     sizeof(berth_waiting_v1), 0,
     [](void* ctx, berth_str uid) -> berth_code {
-      return host(ctx).ports.waiting.allow(from_abi(uid), self(ctx).index()) ? BERTH_OK : BERTH_NOT_FOUND;
+      return host(ctx).ports.waiting.allow(from_abi(uid), plugin_of(ctx).index()) ? BERTH_OK : BERTH_NOT_FOUND;
     },
     [](void* ctx, berth_str uid, berth_str message) -> berth_code {
-      return host(ctx).ports.waiting.reject(from_abi(uid), self(ctx).index(), clean_text(from_abi(message)))
+      return host(ctx).ports.waiting.reject(from_abi(uid), plugin_of(ctx).index(), clean_text(from_abi(message)))
                  ? BERTH_OK
                  : BERTH_NOT_FOUND;
     },
@@ -380,7 +372,7 @@ bool inside_queue_call() noexcept {
   const Point point = observe::current_point();
   return point == Point::queue_key || point == Point::queue_less || point == Point::pre_enqueue || point == Point::hint;
 }
-bool may_activate(void* ctx) { return is_allowed(self(ctx), "berth.queue_control/1", tags::cycle | tags::binder); }
+bool may_activate(void* ctx) { return is_allowed(plugin_of(ctx), "berth.queue_control/1", tags::cycle | tags::binder); }
 constexpr berth_queue_control_v1 k_queue{sizeof(berth_queue_control_v1), 0,
                                          [](void* ctx, berth_str uid) -> berth_code {
                                            if (inside_queue_call() || !may_activate(ctx)) return BERTH_DENIED;
@@ -396,7 +388,7 @@ constexpr berth_queue_control_v1 k_queue{sizeof(berth_queue_control_v1), 0,
 berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
   const observe::Point point = observe::current_point();
   if (point == observe::Point::filter || point == observe::Point::score) return BERTH_DENIED;
-  if (!is_allowed(self(ctx), "record() of berth.events/1", tags::cycle | tags::binder | tags::watch))
+  if (!is_allowed(plugin_of(ctx), "record() of berth.events/1", tags::cycle | tags::binder | tags::watch))
     return BERTH_DENIED;
   if (!has_first_fields(e) || e->type > BERTH_EVENT_WARNING) return BERTH_BAD_ARGS;
   PluginEvent event{e->type == BERTH_EVENT_WARNING,
@@ -407,7 +399,7 @@ berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
                     clean_text(from_abi(e->reason)),
                     clean_text(from_abi(e->action)),
                     clean_text(from_abi(e->note)),
-                    self(ctx).profile()};
+                    plugin_of(ctx).profile()};
   if (event.kind.empty() || event.name.empty() || event.reason.empty()) return BERTH_BAD_ARGS;
   host(ctx).ports.events.record(event);
   return BERTH_OK;
@@ -424,21 +416,21 @@ std::string metric_name(const PluginInstance& plugin, std::string_view name) {
 }
 
 berth_code define_metric(void* ctx, const berth_metric_spec_v1* spec, std::uint32_t* family, berth_note_v1* note) {
-  if (!self(ctx).loading()) return say(note, "metrics are defined in create()", BERTH_DENIED);
-  if (!has_first_fields(spec)) return say(note, "the spec of a metric is too short", BERTH_BAD_ARGS);
+  if (!plugin_of(ctx).loading()) return answer(note, "metrics are defined in create()", BERTH_DENIED);
+  if (!has_first_fields(spec)) return answer(note, "the spec of a metric is too short", BERTH_BAD_ARGS);
   if (spec->kind < BERTH_METRIC_COUNTER || spec->kind > BERTH_METRIC_HISTOGRAM)
-    return say(note, "unknown metric kind", BERTH_BAD_ARGS);
-  if (spec->reserved != 0) return say(note, "the reserved word of a metric is not 0", BERTH_BAD_ARGS);
+    return answer(note, "unknown metric kind", BERTH_BAD_ARGS);
+  if (spec->reserved != 0) return answer(note, "the reserved word of a metric is not 0", BERTH_BAD_ARGS);
   observe::MetricSpec own{static_cast<observe::MetricKind>(spec->kind),
-                          metric_name(self(ctx), from_abi(spec->name)),
+                          metric_name(plugin_of(ctx), from_abi(spec->name)),
                           clean_text(from_abi(spec->help)),
                           {},
                           {spec->buckets, spec->buckets + spec->bucket_count},
                           spec->max_series == 0 ? 100 : spec->max_series,
-                          std::string(self(ctx).name())};
+                          std::string(plugin_of(ctx).name())};
   for (std::uint32_t i = 0; i < spec->label_count; ++i) own.labels.emplace_back(from_abi(spec->label_names[i]));
   const auto made = host(ctx).metrics.define(own);
-  if (!made) return say(note, made.error().message, BERTH_BAD_ARGS);
+  if (!made) return answer(note, made.error().message, BERTH_BAD_ARGS);
   *family = *made;
   return BERTH_OK;
 }
@@ -450,7 +442,7 @@ constexpr berth_metrics_v1 k_metrics{
       for (std::uint32_t i = 0; i < count; ++i) list.push_back(from_abi(values[i]));
       const std::vector<std::string> labels = host(ctx).metrics.labels(family);
       for (std::size_t i = 0; i < std::min(list.size(), labels.size()); ++i)
-        if (labels[i] == "profile" && list[i].empty()) list[i] = self(ctx).profile();
+        if (labels[i] == "profile" && list[i].empty()) list[i] = plugin_of(ctx).profile();
       const auto made = host(ctx).metrics.series(family, list);
       if (!made) return BERTH_BAD_ARGS;
       *series = *made;

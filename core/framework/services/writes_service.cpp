@@ -10,8 +10,6 @@
 namespace berth::framework {
 namespace {
 
-PluginInstance& self(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
-
 /// A plugin that is linked in has no note and is trusted like the host's own code.
 bool permitted(const PluginInstance& plugin, std::string_view rule) {
   if (plugin.crumb().file == nullptr) return true;
@@ -25,7 +23,7 @@ WritesPort::PodRef pod_ref(berth_str ns, berth_str name, berth_str uid) {
 }
 
 WriteDone completion(void* ctx, berth_write_done_v1 done, void* arg) {
-  return [plugin = &self(ctx), done, arg](const Status& status) {
+  return [plugin = &plugin_of(ctx), done, arg](const Status& status) {
     if (done == nullptr) return;
     const observe::BreadcrumbNesting nesting;
     observe::enter_plugin(plugin->crumb(), observe::Point::task);
@@ -37,7 +35,7 @@ WriteDone completion(void* ctx, berth_write_done_v1 done, void* arg) {
 /// A patch that is none was not taken: there is no note to say why in, so the log does.
 berth_code taken(void* ctx, const Status& status) {
   if (status.ok()) return BERTH_OK;
-  write_log(self(ctx), BERTH_LOG_ERROR, fmt::format("a patch was not taken: {}", status.error().message));
+  write_log(plugin_of(ctx), BERTH_LOG_ERROR, fmt::format("a patch was not taken: {}", status.error().message));
   return BERTH_BAD_ARGS;
 }
 
@@ -45,42 +43,44 @@ bool complete(const WritesPort::PodRef& pod) noexcept { return !pod.ns.empty() &
 
 berth_code bind(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str node, berth_write_done_v1 done,
                 void* arg) {
-  if (!is_allowed(self(ctx), "bind() of berth.writes/1", tags::binder)) return BERTH_DENIED;
-  if (!permitted(self(ctx), "create core/pods/binding")) return BERTH_DENIED;
+  if (!is_allowed(plugin_of(ctx), "bind() of berth.writes/1", tags::binder)) return BERTH_DENIED;
+  if (!permitted(plugin_of(ctx), "create core/pods/binding")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || node.len == 0) return BERTH_BAD_ARGS;
-  self(ctx).host().ports.writes.bind(pod, std::string(from_abi(node)), completion(ctx, done, arg));
+  plugin_of(ctx).host().ports.writes.bind(pod, std::string(from_abi(node)), completion(ctx, done, arg));
   return BERTH_OK;
 }
 
 berth_code patch_status(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str patch,
                         berth_write_done_v1 done, void* arg) {
-  if (!is_allowed(self(ctx), "patch_pod_status() of berth.writes/1", tags::binder | tags::watch)) return BERTH_DENIED;
-  if (!permitted(self(ctx), "patch core/pods/status")) return BERTH_DENIED;
+  if (!is_allowed(plugin_of(ctx), "patch_pod_status() of berth.writes/1", tags::binder | tags::watch))
+    return BERTH_DENIED;
+  if (!permitted(plugin_of(ctx), "patch core/pods/status")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || patch.len == 0) return BERTH_BAD_ARGS;
-  return taken(
-      ctx, self(ctx).host().ports.writes.patch_status(pod, std::string(from_abi(patch)), completion(ctx, done, arg)));
+  return taken(ctx, plugin_of(ctx).host().ports.writes.patch_status(pod, std::string(from_abi(patch)),
+                                                                    completion(ctx, done, arg)));
 }
 
 berth_code patch_metadata(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str patch,
                           berth_write_done_v1 done, void* arg) {
-  if (!is_allowed(self(ctx), "patch_pod_metadata() of berth.writes/1", tags::binder | tags::watch)) return BERTH_DENIED;
-  if (!permitted(self(ctx), "patch core/pods")) return BERTH_DENIED;
+  if (!is_allowed(plugin_of(ctx), "patch_pod_metadata() of berth.writes/1", tags::binder | tags::watch))
+    return BERTH_DENIED;
+  if (!permitted(plugin_of(ctx), "patch core/pods")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || patch.len == 0) return BERTH_BAD_ARGS;
-  return taken(
-      ctx, self(ctx).host().ports.writes.patch_metadata(pod, std::string(from_abi(patch)), completion(ctx, done, arg)));
+  return taken(ctx, plugin_of(ctx).host().ports.writes.patch_metadata(pod, std::string(from_abi(patch)),
+                                                                      completion(ctx, done, arg)));
 }
 
 berth_code evict(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str message, berth_write_done_v1 done,
                  void* arg) {
-  if (!is_allowed(self(ctx), "evict() of berth.writes/1", tags::binder | tags::watch)) return BERTH_DENIED;
-  if (!permitted(self(ctx), "delete core/pods")) return BERTH_DENIED;
+  if (!is_allowed(plugin_of(ctx), "evict() of berth.writes/1", tags::binder | tags::watch)) return BERTH_DENIED;
+  if (!permitted(plugin_of(ctx), "delete core/pods")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod)) return BERTH_BAD_ARGS;
-  self(ctx).host().ports.writes.evict(pod, clean_text(from_abi(message)), self(ctx).profile(),
-                                      completion(ctx, done, arg));
+  plugin_of(ctx).host().ports.writes.evict(pod, clean_text(from_abi(message)), plugin_of(ctx).profile(),
+                                           completion(ctx, done, arg));
   return BERTH_OK;
 }
 
@@ -97,9 +97,9 @@ berth_code patch_object(void* ctx, berth_str resource, berth_str ns, berth_str n
                         berth_write_done_v1 done, void* arg) {
   const std::optional<std::string> rule = patch_rule(from_abi(resource));
   if (!rule || name.len == 0 || patch.len == 0) return BERTH_BAD_ARGS;
-  if (!is_allowed(self(ctx), "patch_object() of berth.writes/1", tags::binder)) return BERTH_DENIED;
-  if (!permitted(self(ctx), *rule)) return BERTH_DENIED;
-  return taken(ctx, self(ctx).host().ports.writes.patch_object(
+  if (!is_allowed(plugin_of(ctx), "patch_object() of berth.writes/1", tags::binder)) return BERTH_DENIED;
+  if (!permitted(plugin_of(ctx), *rule)) return BERTH_DENIED;
+  return taken(ctx, plugin_of(ctx).host().ports.writes.patch_object(
                         std::string(from_abi(resource)), std::string(from_abi(ns)), std::string(from_abi(name)),
                         std::string(from_abi(patch)), completion(ctx, done, arg)));
 }

@@ -63,16 +63,16 @@ void write_changes(text::JsonWriter& json, const std::vector<ChangeLine>& change
 void write_fill(text::JsonWriter& json, const std::optional<FillReport>& fill) {
   if (!fill) return;
   json.key("untilFull").begin_object().key("pod").text(fill->pod);
-  json.key("fitting").number(static_cast<std::int64_t>(fill->fitting)).key("full").boolean(fill->is_full);
+  json.key("fitting").number(fill->fitting).key("full").boolean(fill->is_full);
   if (fill->is_full) json.key("message").text(fill->message);
   json.key("rejected").begin_list();
   for (const RejectionCount& rejection : fill->rejections) {
     json.begin_object().key("plugin").text(rejection.plugin).key("reason").text(rejection.reason);
-    json.key("nodes").number(static_cast<std::int64_t>(rejection.nodes)).end_object();
+    json.key("nodes").number(rejection.nodes).end_object();
   }
   json.end_list().key("nodes").begin_list();
   for (const auto& [node, pods] : fill->nodes)
-    json.begin_object().key("name").text(node).key("pods").number(static_cast<std::int64_t>(pods)).end_object();
+    json.begin_object().key("name").text(node).key("pods").number(pods).end_object();
   json.end_list().end_object();
 }
 

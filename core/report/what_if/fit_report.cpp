@@ -46,7 +46,7 @@ std::string line_without_options(const FitReport& fit, std::string_view ns) {
 
 void write_option(text::JsonWriter& json, const FitOption& option) {
   json.begin_object().key("kind").text(option.kind).key("text").text(option.text).key("change").raw(option.change);
-  json.key("nodes").number(static_cast<std::int64_t>(option.nodes)).key("onNodes").begin_list();
+  json.key("nodes").number(option.nodes).key("onNodes").begin_list();
   for (const std::string& node : option.on_nodes) json.text(node);
   json.end_list().end_object();
 }
@@ -133,14 +133,14 @@ std::string fit_line(const FitReport& fit, std::string_view ns, std::size_t byte
 }
 
 void write_fit(text::JsonWriter& json, const FitReport& fit) {
-  json.key("fit").begin_object().key("fitsNow").number(static_cast<std::int64_t>(fit.fits_now));
+  json.key("fit").begin_object().key("fitsNow").number(fit.fits_now);
   json.key("options").begin_list();
   for (const FitOption& option : fit.options) write_option(json, option);
   json.end_list();
   if (fit.together) write_node(json.key("together"), *fit.together);
   if (!fit.left.empty()) json.key("left").text(fit.left);
   if (fit.why_not) write_node(json.key("whyNot"), *fit.why_not);
-  json.key("asked").number(static_cast<std::int64_t>(fit.asked)).key("complete").boolean(fit.is_complete).end_object();
+  json.key("asked").number(fit.asked).key("complete").boolean(fit.is_complete).end_object();
 }
 
 }  // namespace berth::report

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "counter_tables.hpp"
-#include "search.hpp"
+#include "search/counter_tables.hpp"
+#include "search/search.hpp"
 
 namespace berth::dra {
 namespace {

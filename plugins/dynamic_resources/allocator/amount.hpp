@@ -23,8 +23,6 @@ struct Amount {
   };
   Nano nano = 0;
   Notation notation = Notation::decimal;
-
-  static Amount of_whole(std::int64_t value, Notation notation) { return {value * k_nano, notation}; }
 };
 
 struct AmountRead {

@@ -14,8 +14,7 @@
 namespace berth::legacy {
 namespace {
 
-constexpr std::uint32_t k_cluster_deps =
-    BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE | BERTH_DEP_OTHER_NODES;
+constexpr std::uint32_t k_cluster_deps = k_usage_deps | BERTH_DEP_OTHER_NODES;
 constexpr std::uint32_t k_pod_fields =
     BERTH_POD_SPREAD | BERTH_POD_LABELS | BERTH_POD_NAMESPACE | BERTH_POD_NODE_SELECTION;
 
@@ -33,10 +32,8 @@ class EvenPodsSpread {
   };
 
   // Not reentrant: label tables are kept between cycles.
-  static constexpr Identity identity{.name = "EvenPodsSpread",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps the number of matching pods per domain within a skew.",
-                                     .deps = k_cluster_deps};
+  static constexpr Identity identity =
+      identity_of("EvenPodsSpread", "Keeps the number of matching pods per domain within a skew.", k_cluster_deps);
   static constexpr const char* args_schema = k_no_args;
   static constexpr ReasonText reasons[] = {{"node(s) didn't match pod topology spread constraints", "TopologySpread"}};
   static constexpr const char* services[] = {Intern::id, Labels::id, Sets::id, PodIndex::id, NodeColumns::id};
@@ -83,10 +80,8 @@ class EvenPodsSpreadPriority {
     Bitmap eligible;                   // candidates with all keys
   };
 
-  static constexpr Identity identity{.name = "EvenPodsSpreadPriority",
-                                     .version = "1.0.0",
-                                     .summary = "Prefers domains with fewer matching pods.",
-                                     .deps = k_cluster_deps};
+  static constexpr Identity identity =
+      identity_of("EvenPodsSpreadPriority", "Prefers domains with fewer matching pods.", k_cluster_deps);
   static constexpr const char* args_schema = k_score_args;
   static constexpr Normalize normalization = Normalize::custom;
   static constexpr const char* services[] = {Intern::id, Labels::id, Sets::id, PodIndex::id, NodeColumns::id};

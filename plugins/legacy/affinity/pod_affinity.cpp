@@ -13,8 +13,7 @@
 namespace berth::legacy {
 namespace {
 
-constexpr std::uint32_t k_cluster_deps =
-    BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE | BERTH_DEP_OTHER_NODES;
+constexpr std::uint32_t k_cluster_deps = k_usage_deps | BERTH_DEP_OTHER_NODES;
 constexpr char k_affinity_priority_args[] = BERTH_LEGACY_ARGS(
     BERTH_LEGACY_MAX_SCORE
     R"("hardPodAffinitySymmetricWeight": {"type": "integer", "minimum": 0, "maximum": 100, "default": 1, )"
@@ -47,10 +46,8 @@ class MatchInterPodAffinity {
   };
 
   // Not reentrant: label tables are kept between cycles.
-  static constexpr Identity identity{.name = "MatchInterPodAffinity",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods near to, or away from, other pods.",
-                                     .deps = k_cluster_deps};
+  static constexpr Identity identity =
+      identity_of("MatchInterPodAffinity", "Keeps pods near to, or away from, other pods.", k_cluster_deps);
   static constexpr const char* args_schema = k_no_args;
   static constexpr const char* services[] = {Intern::id,   Labels::id,  Sets::id,
                                              PodIndex::id, Reasons::id, NodeColumns::id};
@@ -155,10 +152,8 @@ class InterPodAffinityPriority {
     PairSums sums;
   };
 
-  static constexpr Identity identity{.name = "InterPodAffinityPriority",
-                                     .version = "1.0.0",
-                                     .summary = "Prefers nodes near to, or away from, other pods.",
-                                     .deps = k_cluster_deps};
+  static constexpr Identity identity =
+      identity_of("InterPodAffinityPriority", "Prefers nodes near to, or away from, other pods.", k_cluster_deps);
   static constexpr const char* args_schema = k_affinity_priority_args;
   static constexpr Normalize normalization = Normalize::custom;
   static constexpr const char* services[] = {Labels::id, PodIndex::id};

@@ -22,8 +22,7 @@
 namespace berth::legacy {
 namespace {
 
-constexpr std::uint32_t k_cluster_deps =
-    BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE | BERTH_DEP_OTHER_NODES | BERTH_DEP_OBJECTS;
+constexpr std::uint32_t k_cluster_deps = k_usage_deps | BERTH_DEP_OTHER_NODES | BERTH_DEP_OBJECTS;
 
 /// The zones of a snapshot, numbered.
 struct Zones {
@@ -158,21 +157,17 @@ class BySelectors : public SpreadBase {
 
 class SelectorSpreadPriority : public BySelectors<SelectingObjects::k_kinds> {
  public:
-  static constexpr Identity identity{
-      .name = "SelectorSpreadPriority",
-      .version = "1.0.0",
-      .summary = "Spreads pods that services and controllers select over nodes and zones.",
-      .deps = k_cluster_deps};
+  static constexpr Identity identity =
+      identity_of("SelectorSpreadPriority", "Spreads pods that services and controllers select over nodes and zones.",
+                  k_cluster_deps);
   static constexpr auto& watches = SelectingObjects::k_resources;
   using BySelectors::BySelectors;
 };
 
 class ServiceSpreadingPriority : public BySelectors<1> {
  public:
-  static constexpr Identity identity{.name = "ServiceSpreadingPriority",
-                                     .version = "1.0.0",
-                                     .summary = "Spreads pods that services select over nodes and zones.",
-                                     .deps = k_cluster_deps};
+  static constexpr Identity identity = identity_of(
+      "ServiceSpreadingPriority", "Spreads pods that services select over nodes and zones.", k_cluster_deps);
   static constexpr const char* watches[] = {"core/v1/services"};
   using BySelectors::BySelectors;
 };
@@ -181,11 +176,9 @@ class ServiceSpreadingPriority : public BySelectors<1> {
 /// constraints themselves.
 class SelectorSpread : public SpreadBase {
  public:
-  static constexpr Identity identity{
-      .name = "SelectorSpread",
-      .version = "1.0.0",
-      .summary = "Spreads pods of a service or controller over nodes and zones, unless they say how themselves.",
-      .deps = k_cluster_deps};
+  static constexpr Identity identity = identity_of(
+      "SelectorSpread", "Spreads pods of a service or controller over nodes and zones, unless they say how themselves.",
+      k_cluster_deps);
   static constexpr auto& watches = pod_topology_spread::DefaultSelectors::k_watches;
 
   explicit SelectorSpread(Setup& setup) : SpreadBase(setup), selectors_(setup) {

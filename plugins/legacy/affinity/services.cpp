@@ -26,8 +26,7 @@ constexpr char k_both_args[] = BERTH_LEGACY_ARGS(
     BERTH_LEGACY_MAX_SCORE BERTH_LEGACY_NAMES("affinityLabels", "Labels in which nodes have to agree.")
         BERTH_LEGACY_NAMES("antiAffinityLabelsPreference", "Labels by whose values pods are spread."));
 
-constexpr std::uint32_t k_cluster_deps =
-    BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE | BERTH_DEP_OTHER_NODES | BERTH_DEP_OBJECTS;
+constexpr std::uint32_t k_cluster_deps = k_usage_deps | BERTH_DEP_OTHER_NODES | BERTH_DEP_OBJECTS;
 
 struct AntiState {
   std::vector<std::int64_t> counts;        // by slot
@@ -164,10 +163,8 @@ struct BothState {
 
 class CheckServiceAffinity : public Together<FilterState> {
  public:
-  static constexpr Identity identity{.name = "CheckServiceAffinity",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods of one service on nodes that agree in the named labels.",
-                                     .deps = k_cluster_deps};
+  static constexpr Identity identity = identity_of(
+      "CheckServiceAffinity", "Keeps pods of one service on nodes that agree in the named labels.", k_cluster_deps);
   static constexpr const char* args_schema = k_affinity_args;
   explicit CheckServiceAffinity(Setup& setup)
       : Together(ServiceRules(setup, read_some_names(setup.args(), "labels"), {}, 0)) {}
@@ -176,10 +173,8 @@ class CheckServiceAffinity : public Together<FilterState> {
 class ServiceAntiAffinity {
  public:
   using State = AntiState;
-  static constexpr Identity identity{.name = "ServiceAntiAffinity",
-                                     .version = "1.0.0",
-                                     .summary = "Spreads pods of one service over the values of the named label.",
-                                     .deps = k_cluster_deps};
+  static constexpr Identity identity = identity_of(
+      "ServiceAntiAffinity", "Spreads pods of one service over the values of the named label.", k_cluster_deps);
   static constexpr const char* args_schema = k_anti_args;
   static constexpr Normalize normalization = Normalize::custom;
   static constexpr const char* services[] = {Intern::id, Labels::id, Objects::id, PodIndex::id};
@@ -207,11 +202,8 @@ class ServiceAntiAffinity {
 /// Both in one. Without labels for a point it passes every node, or scores 0.
 class ServiceAffinity : public Together<BothState> {
  public:
-  static constexpr Identity identity{
-      .name = "ServiceAffinity",
-      .version = "1.0.0",
-      .summary = "Keeps pods of one service on nodes that agree in labels, or spreads them.",
-      .deps = k_cluster_deps};
+  static constexpr Identity identity = identity_of(
+      "ServiceAffinity", "Keeps pods of one service on nodes that agree in labels, or spreads them.", k_cluster_deps);
   static constexpr const char* args_schema = k_both_args;
   static constexpr Normalize normalization = Normalize::custom;
 

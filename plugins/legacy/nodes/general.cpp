@@ -8,11 +8,9 @@ namespace {
 /// All four, in this order; a node hears of every one that fails.
 class GeneralPredicates {
  public:
-  static constexpr Identity identity{
-      .name = "GeneralPredicates",
-      .version = "1.0.0",
-      .summary = "Checks requests, node name, host ports and node selector, and names all that fail.",
-      .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE};
+  static constexpr Identity identity =
+      identity_of("GeneralPredicates",
+                  "Checks requests, node name, host ports and node selector, and names all that fail.", k_usage_deps);
   static constexpr const char* args_schema = k_fit_args;
   static constexpr const char* services[] = {Intern::id, Sets::id, Reasons::id};
   static constexpr Interest interests[] = {
@@ -53,10 +51,8 @@ class GeneralPredicates {
 
 class PodFitsResources {
  public:
-  static constexpr Identity identity{.name = "PodFitsResources",
-                                     .version = "1.0.0",
-                                     .summary = "Checks requests against what is free on a node.",
-                                     .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE};
+  static constexpr Identity identity =
+      identity_of("PodFitsResources", "Checks requests against what is free on a node.", k_usage_deps);
   static constexpr const char* args_schema = k_fit_args;
   static constexpr const char* services[] = {Intern::id, Reasons::id};
   static constexpr Interest interests[] = {
@@ -83,10 +79,8 @@ class PodFitsResources {
 
 class HostName {
  public:
-  static constexpr Identity identity{.name = "HostName",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps a pod that names its node off all others.",
-                                     .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC};
+  static constexpr Identity identity =
+      identity_of("HostName", "Keeps a pod that names its node off all others.", k_static_deps);
   static constexpr const char* args_schema = k_no_args;
   static constexpr ReasonText reasons[] = {{FitsName::k_text.data(), "NodeNameMismatch"}};
   static constexpr Rejection rejection = unresolvable(1);
@@ -104,10 +98,9 @@ class HostName {
 
 class PodFitsHostPorts {
  public:
-  static constexpr Identity identity{.name = "PodFitsHostPorts",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods off nodes where a host port they ask for is taken.",
-                                     .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_USAGE};
+  static constexpr Identity identity =
+      identity_of("PodFitsHostPorts", "Keeps pods off nodes where a host port they ask for is taken.",
+                  BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_USAGE);
   static constexpr const char* args_schema = k_no_args;
   static constexpr ReasonText reasons[] = {{FitsPorts::k_text.data(), "HostPortTaken"}};
   static constexpr const char* services[] = {Sets::id};
@@ -128,19 +121,15 @@ class PodFitsHostPorts {
 /// The name of before v1.2, kept for old files.
 class PodFitsPorts : public PodFitsHostPorts {
  public:
-  static constexpr Identity identity{.name = "PodFitsPorts",
-                                     .version = "1.0.0",
-                                     .summary = "PodFitsHostPorts under its oldest name.",
-                                     .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_USAGE};
+  static constexpr Identity identity =
+      identity_of("PodFitsPorts", "PodFitsHostPorts under its oldest name.", BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_USAGE);
   using PodFitsHostPorts::PodFitsHostPorts;
 };
 
 class MatchNodeSelector {
  public:
-  static constexpr Identity identity{.name = "MatchNodeSelector",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods on the nodes that their node selector and affinity name.",
-                                     .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC};
+  static constexpr Identity identity = identity_of(
+      "MatchNodeSelector", "Keeps pods on the nodes that their node selector and affinity name.", k_static_deps);
   static constexpr const char* args_schema = k_no_args;
   static constexpr ReasonText reasons[] = {{FitsSelector::k_text.data(), "NodeSelectorMismatch"}};
   static constexpr const char* services[] = {Intern::id, Sets::id};

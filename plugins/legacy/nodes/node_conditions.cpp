@@ -10,16 +10,12 @@
 namespace berth::legacy {
 namespace {
 
-constexpr std::uint32_t k_static_deps = BERTH_DEP_NODE_STATIC | BERTH_DEP_POD_SPEC;
-
 /// Not ready, without network or cordoned: all that holds is named, and no toleration helps.
 class CheckNodeCondition {
  public:
-  static constexpr Identity identity{
-      .name = "CheckNodeCondition",
-      .version = "1.0.0",
-      .summary = "Keeps pods off nodes that are not ready, have no network or are cordoned.",
-      .deps = BERTH_DEP_NODE_STATIC};
+  static constexpr Identity identity =
+      identity_of("CheckNodeCondition", "Keeps pods off nodes that are not ready, have no network or are cordoned.",
+                  BERTH_DEP_NODE_STATIC);
   static constexpr const char* args_schema = k_no_args;
   static constexpr ReasonText reasons[] = {{"node(s) were not ready", "NotReady"},
                                            {"node(s) had unavailable network", "NetworkUnavailable"},
@@ -88,30 +84,24 @@ class Pressure {
 
 class CheckNodeMemoryPressure : public Pressure {
  public:
-  static constexpr Identity identity{.name = "CheckNodeMemoryPressure",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods without requests off nodes that are short of memory.",
-                                     .deps = k_static_deps};
+  static constexpr Identity identity = identity_of(
+      "CheckNodeMemoryPressure", "Keeps pods without requests off nodes that are short of memory.", k_static_deps);
   static constexpr ReasonText reasons[] = {{"node(s) had memory pressure", "MemoryPressure"}};
   explicit CheckNodeMemoryPressure(Setup& setup) : Pressure(setup, "MemoryPressure", true) {}
 };
 
 class CheckNodeDiskPressure : public Pressure {
  public:
-  static constexpr Identity identity{.name = "CheckNodeDiskPressure",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods off nodes that are short of disk space.",
-                                     .deps = k_static_deps};
+  static constexpr Identity identity =
+      identity_of("CheckNodeDiskPressure", "Keeps pods off nodes that are short of disk space.", k_static_deps);
   static constexpr ReasonText reasons[] = {{"node(s) had disk pressure", "DiskPressure"}};
   explicit CheckNodeDiskPressure(Setup& setup) : Pressure(setup, "DiskPressure", false) {}
 };
 
 class CheckNodePIDPressure : public Pressure {
  public:
-  static constexpr Identity identity{.name = "CheckNodePIDPressure",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods off nodes that are short of process ids.",
-                                     .deps = k_static_deps};
+  static constexpr Identity identity =
+      identity_of("CheckNodePIDPressure", "Keeps pods off nodes that are short of process ids.", k_static_deps);
   static constexpr ReasonText reasons[] = {{"node(s) had pid pressure", "PIDPressure"}};
   explicit CheckNodePIDPressure(Setup& setup) : Pressure(setup, "PIDPressure", false) {}
 };
@@ -119,10 +109,8 @@ class CheckNodePIDPressure : public Pressure {
 /// As the policy NodeUnschedulable of today.
 class CheckNodeUnschedulable {
  public:
-  static constexpr Identity identity{.name = "CheckNodeUnschedulable",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods off cordoned nodes, unless they tolerate that.",
-                                     .deps = k_static_deps};
+  static constexpr Identity identity =
+      identity_of("CheckNodeUnschedulable", "Keeps pods off cordoned nodes, unless they tolerate that.", k_static_deps);
   static constexpr const char* args_schema = k_no_args;
   static constexpr ReasonText reasons[] = {{"node(s) were unschedulable", "Unschedulable"}};
   static constexpr Rejection rejection = unresolvable(1);
@@ -188,19 +176,16 @@ class ToleratesTaints {
 
 class PodToleratesNodeTaints : public ToleratesTaints<true> {
  public:
-  static constexpr Identity identity{.name = "PodToleratesNodeTaints",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods off nodes whose taints they do not tolerate.",
-                                     .deps = k_static_deps};
+  static constexpr Identity identity =
+      identity_of("PodToleratesNodeTaints", "Keeps pods off nodes whose taints they do not tolerate.", k_static_deps);
   using ToleratesTaints::ToleratesTaints;
 };
 
 class PodToleratesNodeNoExecuteTaints : public ToleratesTaints<false> {
  public:
-  static constexpr Identity identity{.name = "PodToleratesNodeNoExecuteTaints",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods off nodes whose NoExecute taints they do not tolerate.",
-                                     .deps = k_static_deps};
+  static constexpr Identity identity =
+      identity_of("PodToleratesNodeNoExecuteTaints",
+                  "Keeps pods off nodes whose NoExecute taints they do not tolerate.", k_static_deps);
   using ToleratesTaints::ToleratesTaints;
 };
 

@@ -44,10 +44,9 @@ Mask agree(const Rows& rows, const std::vector<IdColumn>& labels, bool presence)
 
 class CheckNodeLabelPresence {
  public:
-  static constexpr Identity identity{.name = "CheckNodeLabelPresence",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods on nodes that have all, or none, of the named labels.",
-                                     .deps = BERTH_DEP_NODE_STATIC};
+  static constexpr Identity identity =
+      identity_of("CheckNodeLabelPresence", "Keeps pods on nodes that have all, or none, of the named labels.",
+                  BERTH_DEP_NODE_STATIC);
   static constexpr const char* args_schema = k_presence_args;
   static constexpr ReasonText reasons[] = {{"node(s) didn't have the requested labels", "LabelPresence"}};
   static constexpr Rejection rejection = unresolvable(1);
@@ -66,10 +65,8 @@ class CheckNodeLabelPresence {
 
 class NodeLabelPriority {
  public:
-  static constexpr Identity identity{.name = "NodeLabelPriority",
-                                     .version = "1.0.0",
-                                     .summary = "Prefers nodes that have, or lack, the named label.",
-                                     .deps = BERTH_DEP_NODE_STATIC};
+  static constexpr Identity identity =
+      identity_of("NodeLabelPriority", "Prefers nodes that have, or lack, the named label.", BERTH_DEP_NODE_STATIC);
   static constexpr const char* args_schema = k_preference_args;
   static constexpr std::array<Interest, 0> interests{};
 
@@ -95,10 +92,8 @@ class NodeLabelPriority {
 /// Predicate and priority in one, over lists. Without lists for a point it passes every node, or scores 0.
 class NodeLabel {
  public:
-  static constexpr Identity identity{.name = "NodeLabel",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods on, and prefers, nodes that have or lack the named labels.",
-                                     .deps = BERTH_DEP_NODE_STATIC};
+  static constexpr Identity identity = identity_of(
+      "NodeLabel", "Keeps pods on, and prefers, nodes that have or lack the named labels.", BERTH_DEP_NODE_STATIC);
   static constexpr const char* args_schema = k_node_label_args;
   static constexpr ReasonText reasons[] = {{"node(s) didn't have the requested labels", "LabelPresence"}};
   static constexpr Rejection rejection = unresolvable(1);

@@ -11,16 +11,12 @@
 namespace berth::legacy {
 namespace {
 
-constexpr std::uint32_t k_static_deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC;
-
 /// Weights of preferred terms by their expressions alone: fields are not looked at, and a term without expressions
 /// matches nothing.
 class NodeAffinityPriority {
  public:
-  static constexpr Identity identity{.name = "NodeAffinityPriority",
-                                     .version = "1.0.0",
-                                     .summary = "Prefers the nodes that the pod's node affinity prefers.",
-                                     .deps = k_static_deps};
+  static constexpr Identity identity =
+      identity_of("NodeAffinityPriority", "Prefers the nodes that the pod's node affinity prefers.", k_static_deps);
   static constexpr const char* args_schema = k_score_args;
   static constexpr Normalize normalization = Normalize::custom;
   static constexpr const char* services[] = {Intern::id, Sets::id};
@@ -67,10 +63,8 @@ class NodeAffinityPriority {
 /// Fewer untolerated taints of the effect PreferNoSchedule are better.
 class TaintTolerationPriority {
  public:
-  static constexpr Identity identity{.name = "TaintTolerationPriority",
-                                     .version = "1.0.0",
-                                     .summary = "Prefers nodes with fewer taints that the pod does not tolerate.",
-                                     .deps = k_static_deps};
+  static constexpr Identity identity = identity_of(
+      "TaintTolerationPriority", "Prefers nodes with fewer taints that the pod does not tolerate.", k_static_deps);
   static constexpr const char* args_schema = k_score_args;
   static constexpr Normalize normalization = Normalize::custom;
   static constexpr const char* services[] = {Sets::id};
@@ -112,10 +106,8 @@ class TaintTolerationPriority {
 /// that do not depend on the number of containers.
 class ImageLocalityPriority {
  public:
-  static constexpr Identity identity{.name = "ImageLocalityPriority",
-                                     .version = "1.0.0",
-                                     .summary = "Prefers nodes that already have the images of the pod's containers.",
-                                     .deps = k_static_deps};
+  static constexpr Identity identity = identity_of(
+      "ImageLocalityPriority", "Prefers nodes that already have the images of the pod's containers.", k_static_deps);
   static constexpr const char* args_schema = k_score_args;
   static constexpr const char* services[] = {Sets::id};
   static constexpr std::array<Interest, 0> interests{};
@@ -163,10 +155,9 @@ class ImageLocalityPriority {
 /// decide before everything else.
 class NodePreferAvoidPodsPriority {
  public:
-  static constexpr Identity identity{.name = "NodePreferAvoidPodsPriority",
-                                     .version = "1.0.0",
-                                     .summary = "Avoids nodes whose annotation asks the pod's controller to stay away.",
-                                     .deps = k_static_deps};
+  static constexpr Identity identity =
+      identity_of("NodePreferAvoidPodsPriority",
+                  "Avoids nodes whose annotation asks the pod's controller to stay away.", k_static_deps);
   static constexpr const char* args_schema = k_score_args;
   static constexpr const char* services[] = {Intern::id};
   static constexpr std::array<Interest, 0> interests{};
@@ -216,20 +207,16 @@ class NodePreferAvoidPodsPriority {
 
 class NodePreferAvoidPods : public NodePreferAvoidPodsPriority {
  public:
-  static constexpr Identity identity{.name = "NodePreferAvoidPods",
-                                     .version = "1.0.0",
-                                     .summary = "NodePreferAvoidPodsPriority under its later name.",
-                                     .deps = k_static_deps};
+  static constexpr Identity identity =
+      identity_of("NodePreferAvoidPods", "NodePreferAvoidPodsPriority under its later name.", k_static_deps);
   using NodePreferAvoidPodsPriority::NodePreferAvoidPodsPriority;
 };
 
 /// What nodes got where no priority was configured.
 class EqualPriority {
  public:
-  static constexpr Identity identity{.name = "EqualPriority",
-                                     .version = "1.0.0",
-                                     .summary = "Gives every node the score 1.",
-                                     .deps = BERTH_DEP_NODE_STATIC};
+  static constexpr Identity identity =
+      identity_of("EqualPriority", "Gives every node the score 1.", BERTH_DEP_NODE_STATIC);
   static constexpr const char* args_schema = k_score_args;
   static constexpr std::array<Interest, 0> interests{};
 

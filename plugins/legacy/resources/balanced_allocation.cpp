@@ -15,7 +15,6 @@
 namespace berth::legacy {
 namespace {
 
-constexpr std::uint32_t k_usage_deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE;
 constexpr char k_volumes_args[] = BERTH_LEGACY_ARGS(BERTH_LEGACY_MAX_SCORE BERTH_LEGACY_MAX_VOLUMES);
 
 /// Of cpu and memory.
@@ -58,10 +57,9 @@ std::int64_t of_three(const Shares::Pair& pair, double volumes, double max_score
 /// One minus the difference of the used shares of cpu and memory.
 class BalancedResourceAllocation {
  public:
-  static constexpr Identity identity{.name = "BalancedResourceAllocation",
-                                     .version = "1.0.0",
-                                     .summary = "Prefers nodes where cpu and memory would be used to the same degree.",
-                                     .deps = k_usage_deps};
+  static constexpr Identity identity =
+      identity_of("BalancedResourceAllocation", "Prefers nodes where cpu and memory would be used to the same degree.",
+                  k_usage_deps);
   static constexpr const char* args_schema = k_score_args;
   static constexpr const char* services[] = {Intern::id};
   static constexpr std::array<Interest, 0> interests{};
@@ -86,11 +84,9 @@ class BalancedWithVolumes {
   struct State {
     std::vector<double> volumes;  // by slot; empty: the pod brings none
   };
-  static constexpr Identity identity{
-      .name = "BalancedResourceAllocationWithVolumes",
-      .version = "1.0.0",
-      .summary = "Prefers nodes where cpu, memory and disks would be used to the same degree.",
-      .deps = k_usage_deps | BERTH_DEP_OBJECTS};
+  static constexpr Identity identity = identity_of(
+      "BalancedResourceAllocationWithVolumes",
+      "Prefers nodes where cpu, memory and disks would be used to the same degree.", k_usage_deps | BERTH_DEP_OBJECTS);
   static constexpr const char* args_schema = k_volumes_args;
   static constexpr const char* services[] = {Intern::id, Sets::id, Objects::id, NodeColumns::id};
   static constexpr const char* watches[] = {"core/v1/persistentvolumeclaims", "core/v1/persistentvolumes",

@@ -15,7 +15,6 @@
 namespace berth::legacy {
 namespace {
 
-constexpr std::uint32_t k_usage_deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE;
 constexpr char k_resources_args[] = BERTH_LEGACY_ARGS(BERTH_LEGACY_MAX_SCORE BERTH_LEGACY_RESOURCES);
 constexpr char k_ratio_args[] = BERTH_LEGACY_ARGS(BERTH_LEGACY_MAX_SCORE BERTH_LEGACY_SHAPE BERTH_LEGACY_RESOURCES);
 const std::vector<WeightedResource> k_cpu_and_memory = {{"cpu", 1}, {"memory", 1}};
@@ -55,40 +54,32 @@ class ByShare {
 
 class LeastRequestedPriority : public ByShare<false> {
  public:
-  static constexpr Identity identity{.name = "LeastRequestedPriority",
-                                     .version = "1.0.0",
-                                     .summary = "Prefers nodes with much cpu and memory left.",
-                                     .deps = k_usage_deps};
+  static constexpr Identity identity =
+      identity_of("LeastRequestedPriority", "Prefers nodes with much cpu and memory left.", k_usage_deps);
   static constexpr const char* args_schema = k_score_args;
   explicit LeastRequestedPriority(Setup& setup) : ByShare(setup, k_cpu_and_memory, false) {}
 };
 
 class MostRequestedPriority : public ByShare<true> {
  public:
-  static constexpr Identity identity{.name = "MostRequestedPriority",
-                                     .version = "1.0.0",
-                                     .summary = "Prefers nodes with little cpu and memory left.",
-                                     .deps = k_usage_deps};
+  static constexpr Identity identity =
+      identity_of("MostRequestedPriority", "Prefers nodes with little cpu and memory left.", k_usage_deps);
   static constexpr const char* args_schema = k_score_args;
   explicit MostRequestedPriority(Setup& setup) : ByShare(setup, k_cpu_and_memory, false) {}
 };
 
 class NodeResourcesLeastAllocated : public ByShare<false> {
  public:
-  static constexpr Identity identity{.name = "NodeResourcesLeastAllocated",
-                                     .version = "1.0.0",
-                                     .summary = "Prefers nodes with much of the named resources left.",
-                                     .deps = k_usage_deps};
+  static constexpr Identity identity =
+      identity_of("NodeResourcesLeastAllocated", "Prefers nodes with much of the named resources left.", k_usage_deps);
   static constexpr const char* args_schema = k_resources_args;
   explicit NodeResourcesLeastAllocated(Setup& setup) : ByShare(setup, read_rated(setup.args()), true) {}
 };
 
 class NodeResourcesMostAllocated : public ByShare<true> {
  public:
-  static constexpr Identity identity{.name = "NodeResourcesMostAllocated",
-                                     .version = "1.0.0",
-                                     .summary = "Prefers nodes with little of the named resources left.",
-                                     .deps = k_usage_deps};
+  static constexpr Identity identity =
+      identity_of("NodeResourcesMostAllocated", "Prefers nodes with little of the named resources left.", k_usage_deps);
   static constexpr const char* args_schema = k_resources_args;
   explicit NodeResourcesMostAllocated(Setup& setup) : ByShare(setup, read_rated(setup.args()), true) {}
 };
@@ -140,20 +131,16 @@ class RequestedToCapacityRatioPriority : public ByRatio {
 
 class RequestedToCapacityRatio : public ByRatio {
  public:
-  static constexpr Identity identity{.name = "RequestedToCapacityRatio",
-                                     .version = "1.0.0",
-                                     .summary = "Rates the used share of resources by a line.",
-                                     .deps = k_usage_deps};
+  static constexpr Identity identity =
+      identity_of("RequestedToCapacityRatio", "Rates the used share of resources by a line.", k_usage_deps);
   explicit RequestedToCapacityRatio(Setup& setup) : ByRatio(setup, {}, true) {}
 };
 
 /// 1 where the pod's cpu limit or memory limit is not more than the whole node offers: decides between equals.
 class ResourceLimitsPriority {
  public:
-  static constexpr Identity identity{.name = "ResourceLimitsPriority",
-                                     .version = "1.0.0",
-                                     .summary = "Prefers nodes that offer as much as the pod's limits.",
-                                     .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC};
+  static constexpr Identity identity =
+      identity_of("ResourceLimitsPriority", "Prefers nodes that offer as much as the pod's limits.", k_static_deps);
   static constexpr const char* args_schema = k_score_args;
   static constexpr const char* services[] = {Intern::id};
   static constexpr std::array<Interest, 0> interests{};
@@ -188,10 +175,8 @@ class ResourceLimitsPriority {
 
 class NodeResourceLimits : public ResourceLimitsPriority {
  public:
-  static constexpr Identity identity{.name = "NodeResourceLimits",
-                                     .version = "1.0.0",
-                                     .summary = "ResourceLimitsPriority under its later name.",
-                                     .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC};
+  static constexpr Identity identity =
+      identity_of("NodeResourceLimits", "ResourceLimitsPriority under its later name.", k_static_deps);
   using ResourceLimitsPriority::ResourceLimitsPriority;
 };
 

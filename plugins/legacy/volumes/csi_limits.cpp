@@ -26,11 +26,9 @@ class MaxCSIVolumeCountPred {
     std::vector<Driver> drivers;
   };
 
-  static constexpr Identity identity{
-      .name = "MaxCSIVolumeCountPred",
-      .version = "1.0.0",
-      .summary = "Keeps pods off nodes that can attach no more volumes of a CSI driver.",
-      .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE | BERTH_DEP_OBJECTS};
+  static constexpr Identity identity =
+      identity_of("MaxCSIVolumeCountPred", "Keeps pods off nodes that can attach no more volumes of a CSI driver.",
+                  k_usage_deps | BERTH_DEP_OBJECTS);
   static constexpr const char* args_schema = k_no_args;
   static constexpr ReasonText reasons[] = {{"node(s) exceed max volume count", "TooManyVolumes"}};
   static constexpr const char* services[] = {Intern::id, Sets::id, Objects::id, NodeColumns::id};

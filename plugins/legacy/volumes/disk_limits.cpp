@@ -96,8 +96,7 @@ class DiskLimits {
   std::unique_ptr<Shared> shared_;
 };
 
-constexpr std::uint32_t k_limit_deps =
-    BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE | BERTH_DEP_OBJECTS;
+constexpr std::uint32_t k_limit_deps = k_usage_deps | BERTH_DEP_OBJECTS;
 
 #define BERTH_LEGACY_LIMIT(Class, text, type)                                                                      \
   class Class : public DiskLimits {                                                                                \

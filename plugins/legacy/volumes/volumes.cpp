@@ -19,10 +19,9 @@ constexpr char k_zone_args[] =
 /// Inline volumes that bear one user per node.
 class NoDiskConflict {
  public:
-  static constexpr Identity identity{.name = "NoDiskConflict",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods apart that use a disk which bears one user at a time.",
-                                     .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_USAGE};
+  static constexpr Identity identity =
+      identity_of("NoDiskConflict", "Keeps pods apart that use a disk which bears one user at a time.",
+                  BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_USAGE);
   static constexpr const char* args_schema = k_no_args;
   static constexpr ReasonText reasons[] = {{"node(s) had no available disk", "DiskConflict"}};
   static constexpr const char* services[] = {Intern::id, Sets::id};
@@ -68,10 +67,9 @@ class NoDiskConflict {
 /// What cannot be looked up ends the attempt, once a node gets as far as that volume.
 class NoVolumeZoneConflict {
  public:
-  static constexpr Identity identity{.name = "NoVolumeZoneConflict",
-                                     .version = "1.0.0",
-                                     .summary = "Keeps pods in the zones and regions of their volumes.",
-                                     .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_OBJECTS};
+  static constexpr Identity identity =
+      identity_of("NoVolumeZoneConflict", "Keeps pods in the zones and regions of their volumes.",
+                  BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_OBJECTS);
   static constexpr const char* args_schema = k_zone_args;
   static constexpr ReasonText reasons[] = {{"node(s) had no available volume zone", "ZoneConflict"}};
   static constexpr const char* services[] = {Intern::id, Objects::id};

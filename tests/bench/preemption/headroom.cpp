@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench.example.com/Headroom: a filter as somebody outside the tree would write it. Keeps pods off nodes with less than
+// bench.example.com/Headroom: a filter as an author outside the tree would write it. Keeps pods off nodes with less than
 // 512 MiB of memory to spare, and off nodes with more than 100 pods.
 #include <berth/plugin.hpp>
 

@@ -140,8 +140,7 @@ STRING = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 
 def plain_words(tree):
     """What a user reads (texts in the program, documents) has none of these words."""
-    coined = dict(COINED, **{word: "name the thing" for word in VAGUE[-3:]})
-    coined["anew"] = "again"
+    coined = dict(dict.fromkeys(VAGUE, "name the thing"), **COINED, anew="again", beside="next to, in addition to")
     pattern = re.compile(r"\b(?:" + "|".join(coined) + r")\b", re.I)
     for path in tree.paths:
         if path.endswith(READ_BY_USERS) and not path.startswith("tests/"):

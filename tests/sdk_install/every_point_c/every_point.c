@@ -336,7 +336,7 @@ static uint32_t collect(void* arg, const berth_pod_v1* pod) {
   return ++victims->count < 8;
 }
 
-/* Asks the host, node by node, whether the pod would fit without anybody else; traces the answers. */
+/* Asks the host, node by node, whether the pod would fit without any other pod; traces the answers. */
 static void try_every_node(const self_t* self, const berth_cycle_v1* cycle, const berth_post_filter_in_v1* in) {
   char text[96], more[64];
   berth_slot slot;

@@ -18,8 +18,8 @@
 #include "net/http_message.hpp"
 #include "support/api_server/api_routes.hpp"
 #include "support/api_server/watch_events.hpp"
-#include "support/loopback.hpp"
 #include "support/protobuf_writer.hpp"
+#include "support/servers/loopback.hpp"
 
 namespace berth::tests {
 
@@ -393,7 +393,7 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, net::Byt
     auto [woken] = co_await session.wake.async_wait(net::k_await);
     if (!stream.socket().socket().is_open()) co_return;
     if (woken || !bookmarks) continue;
-    // What the bookmark promises is read first: a change that comes in between is no part of it.
+    // What the bookmark covers is read first: a change that comes in between is no part of it.
     const std::uint64_t newest = store.version();
     const std::optional<std::vector<Change>> since = store.changes_after(*target.resource, version, 1);
     if (!since || !since->empty()) continue;

@@ -166,7 +166,7 @@ TEST_F(DelegatedAccessTest, WithoutAnAuthorityCertificatesSayNothing) {
   EXPECT_EQ(status(gate, ask("/metrics", {}, clients_.sign(k_known).certificate)), 403);
 }
 
-TEST_F(DelegatedAccessTest, FrontProxiesVouchForWhomTheirHeadersName) {
+TEST_F(DelegatedAccessTest, FrontProxiesAuthenticateTheUsersThatTheirHeadersName) {
   publish_authorities();
   DelegatedAccess& gate = access();
   const std::vector<std::pair<std::string, std::string>> headers{{"x-remote-user", k_known},
@@ -216,7 +216,7 @@ TEST_F(DelegatedAccessTest, AFileThatIsNamedHasToBeThereAndHoldACertificate) {
   const std::string good = directory.write("good.crt", clients_.certificate());
   const std::string none = directory.path() + "/none.crt";
   const std::string other = directory.write("other.crt", "no certificate\n");
-  for (const auto& [client_ca, front_proxy_ca, complaint] : std::vector<std::array<std::string, 3>>{
+  for (const auto& [client_ca, front_proxy_ca, error] : std::vector<std::array<std::string, 3>>{
            {none, "", "--client-ca-file: " + none + " cannot be read: No such file or directory"},
            {good, none, "--requestheader-client-ca-file: " + none + " cannot be read: No such file or directory"},
            {other, good, "--client-ca-file: " + other + " has no certificate in PEM"}}) {
@@ -224,8 +224,8 @@ TEST_F(DelegatedAccessTest, AFileThatIsNamedHasToBeThereAndHoldACertificate) {
     named.client_ca_file = client_ca;
     named.request_header_ca_file = front_proxy_ca;
     const auto made = AuthorityLookup::make(named, &client_, clock_);
-    ASSERT_FALSE(made.ok()) << complaint;
-    EXPECT_EQ(made.error().message, complaint);
+    ASSERT_FALSE(made.ok()) << error;
+    EXPECT_EQ(made.error().message, error);
   }
   // A cluster that cannot be asked takes nothing away from the file.
   CallerAuthorityOptions named;

@@ -8,6 +8,8 @@
 #include <new>
 #include <set>
 
+#include "cluster/accepting_writer.hpp"
+
 namespace berth::binding {
 namespace {
 
@@ -21,21 +23,18 @@ model::PodPtr pod(const std::string& name, bool deleting = false) {
 }
 
 /// Writes wait until the test lets them end.
-class SlowWriter final : public cluster::ClusterWriter {
+class SlowWriter final : public cluster::AcceptingWriter {
  public:
-  void bind(const cluster::PodRef&, std::string_view, Done) override {}
   void patch_pod_status(const cluster::PodRef& pod, const cluster::PodStatusPatch& patch, Done done) override {
     open.push_back({patch.nominated_node ? "unnominate " + pod.name
                                          : "mark " + pod.name + " " + patch.conditions.front().reason + ": " +
                                                patch.conditions.front().message,
                     std::move(done)});
   }
-  void patch_pod_metadata(const cluster::PodRef&, const cluster::PodMetadataPatch&, Done) override {}
   void evict(const cluster::PodRef& pod, Done done) override {
     if (has_no_memory) throw std::bad_alloc();
     open.push_back({"evict " + pod.name, std::move(done)});
   }
-  void patch_object(const cluster::ObjectRef&, std::string_view, Done) override {}
   void record_event(const cluster::EventRecord& e, Done) override {
     events.push_back(e.regarding.name + ": " + e.reason + "/" + e.action + " " + e.note + " for " + e.related->name);
   }
@@ -121,19 +120,16 @@ TEST_F(EvictionsTest, EvictTheLastVictimWhenAllOthersAreGone) {
 }
 
 /// Ends each write at once; evictions of the pods in `refused` fail.
-class PromptWriter final : public cluster::ClusterWriter {
+class PromptWriter final : public cluster::AcceptingWriter {
  public:
-  void bind(const cluster::PodRef&, std::string_view, Done) override {}
   void patch_pod_status(const cluster::PodRef& pod, const cluster::PodStatusPatch& patch, Done done) override {
     writes.push_back((patch.nominated_node ? "unnominate " : "mark ") + pod.name);
     done(Unit{});
   }
-  void patch_pod_metadata(const cluster::PodRef&, const cluster::PodMetadataPatch&, Done) override {}
   void evict(const cluster::PodRef& pod, Done done) override {
     writes.push_back("evict " + pod.name);
     if (!hangs) done(refused.contains(pod.name) ? Status(Error{"no " + pod.name}) : Status(Unit{}));
   }
-  void patch_object(const cluster::ObjectRef&, std::string_view, Done) override {}
   void record_event(const cluster::EventRecord&, Done) override {}
   std::vector<std::string> writes;
   std::set<std::string> refused;

@@ -132,14 +132,14 @@ TEST(FailureHandler, WritesANominationAgainThatWasClearedUnseen) {
 }
 
 TEST(FailureHandler, NominationsAreUrgentAndReasonsAreNot) {
-  for (const bool promises : {false, true}) {
+  for (const bool nominates : {false, true}) {
     BindingFixture f;
     f.add("p");
     Failure failure = no_node_fits("no");
-    if (promises) failure.nomination = Nomination::to(f.symbols.find("n1"));
+    if (nominates) failure.nomination = Nomination::to(f.symbols.find("n1"));
     f.failures->handle(pop(f), failure, "default-scheduler");
     ASSERT_EQ(f.writer.patches.size(), 1U);
-    EXPECT_EQ(f.writer.patches[0].urgent, promises);
+    EXPECT_EQ(f.writer.patches[0].urgent, nominates);
   }
 }
 

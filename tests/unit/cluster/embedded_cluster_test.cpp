@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "support/planned_failures.hpp"
 #include "text/parse.hpp"
 
 namespace berth::cluster {
@@ -252,16 +253,20 @@ TEST_F(EmbeddedClusterTest, EvictsAtOnceOrGracefully) {
   EXPECT_EQ(sink.take(), Lines{"-pod q@n!"});
 }
 
-TEST_F(EmbeddedClusterTest, FailsTheWritesItWasToldTo) {
-  put(pod("p"));
-  put(pod("q"));
-  cluster.start(sink);
+TEST_F(EmbeddedClusterTest, RefusesTheWritesItIsToRefuse) {
+  tests::PlannedFailures failures;
+  EmbeddedCluster refusing(symbols, clock, {.refuse = failures.refuse()});
+  refusing.put_pod(std::make_shared<model::Pod>(pod("p")));
+  refusing.put_pod(std::make_shared<model::Pod>(pod("q")));
+  refusing.start(sink);
   sink.take();
-  cluster.fail_next(RecordedWrite::Kind::bind, "ns/p", {"try later", ErrorCode::service_unavailable});
-  cluster.bind({"ns", "q", "u"}, "n", done("q"));
-  cluster.bind({"ns", "p", "u"}, "n", done("p"));
-  cluster.bind({"ns", "p", "u"}, "n", done("p"));
-  EXPECT_EQ(heard(), (Lines{"q: ok", "~pod q -> q@n", "p: service_unavailable: try later", "p: ok", "~pod p -> p@n"}));
+  failures.next(RecordedWrite::Kind::bind, {"try later", ErrorCode::service_unavailable}, "ns/p");
+  refusing.bind({"ns", "q", "u"}, "n", done("q"));
+  refusing.bind({"ns", "p", "u"}, "n", done("p"));
+  refusing.bind({"ns", "p", "u"}, "n", done("p"));
+  refusing.deliver();
+  EXPECT_EQ(sink.take(),
+            (Lines{"q: ok", "~pod q -> q@n", "p: service_unavailable: try later", "p: ok", "~pod p -> p@n"}));
 }
 
 TEST_F(EmbeddedClusterTest, RecordsWrites) {

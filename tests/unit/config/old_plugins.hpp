@@ -4,7 +4,7 @@
 
 namespace berth::config::test {
 
-/// The bundled plugins and those of old policies, with the points of plugins/legacy, and one of somebody's own.
+/// The bundled plugins and those of old policies, with the points of plugins/legacy, and one of a user's own.
 inline PluginCatalog plugins_of_old() {
   using P = Point;
   PluginCatalog catalog = bundled_plugins();

@@ -423,7 +423,7 @@ TEST(Policy, OfAnotherFileIsReportedThere) {
             "p.yaml:4:9: predicates[0].name: Invalid configuration: Predicate type not found for \"x\"\n");
 }
 
-TEST(Policy, ThatCannotBeReadIsTheOnlyComplaint) {
+TEST(Policy, ThatCannotBeReadIsTheOnlyError) {
   EXPECT_EQ(read("apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
                  "algorithmSource: {policy: {file: {path: none}}}\n")
                 .resolved.problems,

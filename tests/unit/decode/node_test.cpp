@@ -45,7 +45,7 @@ TEST(NodeDecoder, TakesNothingFromCapacity) {
   EXPECT_EQ(node->uid, Defaulting::make_uid("Node", "", "n"));
 }
 
-TEST(NodeDecoder, KeepsOnlyTheAnnotationsThatSomebodyReads) {
+TEST(NodeDecoder, KeepsOnlyTheAnnotationsThatAreRead) {
   Decoding in;
   in.options.node_annotations = std::vector<std::string>{"example.com/read"};
   const auto node =

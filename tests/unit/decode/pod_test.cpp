@@ -176,7 +176,7 @@ TEST(PodDecoder, ReportsEverythingThatIsWrongAtOnce) {
             "f.yaml:6:13: spec.priority: must be an integer, not a string\n"
             "f.yaml:10:23: spec.tolerations[0].key: must be a string, not a list\n"
             "f.yaml:10:29: spec.tolerations[1]: must not be null\n"
-            "f.yaml:9:17: spec.nodeSelector: must be a mapping, not a list\n"
+            "f.yaml:9:17: spec.nodeSelector: must be an object, not a list\n"
             "f.yaml:11:41: spec.topologySpreadConstraints[0].maxSkew: 99999999999 is not an integer from -2147483648 "
             "to 2147483647\n"
             "f.yaml:7:15: spec.containers: a pod needs at least one container\n");

@@ -211,7 +211,7 @@ TEST(PodView, ShowsWhatEachContainerAsksForAndMayUse) {
   EXPECT_EQ(v.overhead[0].flags, static_cast<std::uint32_t>(BERTH_AMOUNT_REQUEST));
 }
 
-TEST(PodView, StartsAnewForTheNextPod) {
+TEST(PodView, IsEmptyAgainForTheNextPod) {
   ViewFixture f;
   EXPECT_EQ(f.see(BERTH_POD_TOLERATIONS).toleration_count, 1u);
   f.pod = f.make_pod("next");

@@ -53,7 +53,7 @@ class IngestTest : public ::testing::Test {
     start({EventResource::pod, EventResource::node, EventResource::persistent_volume_claim,
            static_cast<EventResource>(static_cast<std::uint32_t>(EventResource::first_watch) + k_services_watch)});
   }
-  /// Anew, with a spy that waits for everything that happens to these.
+  /// Once more, with a spy that waits for everything that happens to these.
   void start(std::initializer_list<EventResource> resources, const queue::QueueOptions& options = {}) {
     queue::ProfileHints hints;
     hints.scheduler_name = "default-scheduler";
@@ -240,7 +240,7 @@ TEST_F(IngestPods, AreHandledAsTwoKindsAndBecomeTheOther) {
 
 TEST_F(IngestPods, AssignedOnesAreCachedForAnyScheduler) {
   auto foreign = make_pod("foreign", "n1");
-  foreign->scheduler_name = "somebody-else";
+  foreign->scheduler_name = "another-scheduler";
   ingest->pod_added(foreign);
   EXPECT_EQ(take(), Lines{"AssignedPodAdd foreign cached"});
   ingest->pod_updated(foreign, next(foreign));
@@ -251,7 +251,7 @@ TEST_F(IngestPods, AssignedOnesAreCachedForAnyScheduler) {
 
 TEST_F(IngestPods, PendingOnesAreQueuedWhenTheirSchedulerIsOurs) {
   auto foreign = make_pod("foreign");
-  foreign->scheduler_name = "somebody-else";
+  foreign->scheduler_name = "another-scheduler";
   ingest->pod_added(foreign);
   ingest->pod_updated(foreign, next(foreign));
   EXPECT_EQ(place("foreign"), Place::nowhere);

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "support/loopback.hpp"
+#include "support/servers/loopback.hpp"
 
 namespace berth::tests {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/connect_proxy.hpp"
+#include "support/servers/connect_proxy.hpp"
 #include "cluster/kube/auth/credentials.hpp"
 
 #include "cluster/kube/read/api_status.hpp"
@@ -54,7 +54,7 @@ TEST_P(ConnectProxyTest, RequestsGoThroughIt) {
 
 TEST_P(ConnectProxyTest, AProxyOrServerWithAnUnknownAuthorityIsRefused) {
   if (!GetParam().tls_proxy && !GetParam().tls_server) GTEST_SKIP() << "no certificate is checked";
-  const auto answer = ask_through(ConnectProxy(true).authority());  // somebody else's
+  const auto answer = ask_through(ConnectProxy(true).authority());  // another server's
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().code, ErrorCode::unreachable);
   EXPECT_NE(answer.error().message.find("its certificate is not valid for 127.0.0.1"), std::string::npos)

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "cluster/kube/read/api_status.hpp"
-#include "support/silent_server.hpp"
+#include "support/servers/silent_server.hpp"
 
 namespace berth::tests {
 namespace {

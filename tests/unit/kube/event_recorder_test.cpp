@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "serving/https_server.hpp"
-#include "support/scripted_extender.hpp"
+#include "support/servers/scripted_extender.hpp"
 #include "unit/kube/live.hpp"
 
 namespace berth::tests {

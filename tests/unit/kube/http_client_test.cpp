@@ -13,7 +13,7 @@
 #include "cluster/kube/read/api_status.hpp"
 #include "net/asio.hpp"
 #include "net/gzip.hpp"
-#include "support/scripted_extender.hpp"
+#include "support/servers/scripted_extender.hpp"
 #include "unit/kube/live.hpp"
 
 namespace berth::tests {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "cluster/kube/read/api_status.hpp"
-#include "support/scripted_extender.hpp"
+#include "support/servers/scripted_extender.hpp"
 #include "unit/kube/live.hpp"
 
 namespace berth::tests {

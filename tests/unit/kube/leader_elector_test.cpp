@@ -5,7 +5,7 @@
 #include <atomic>
 #include <functional>
 
-#include "support/silent_server.hpp"
+#include "support/servers/silent_server.hpp"
 #include "unit/kube/live.hpp"
 
 namespace berth::tests {

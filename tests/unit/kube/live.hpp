@@ -19,12 +19,12 @@ namespace berth::tests {
 
 inline constexpr std::chrono::seconds k_patience{30};  // how long anything may take before a test gives up
 
-/// Waits until something is so; told of changes by whoever causes them.
+/// Waits until something is so; told of changes by the code that causes them.
 class Signal {
  public:
   template <typename Change>
   void change(Change&& body) {
-    // Told while locked: whoever waits may take the signal away as soon as it holds the lock.
+    // Told while locked: the thread that waits may take the signal away as soon as it holds the lock.
     const std::lock_guard lock(mutex_);
     body();
     changed_.notify_all();

@@ -119,11 +119,11 @@ TEST(Hints, OfAClassAreAskedOncePerClass) {
   ProfileHints profile;
   profile.scheduler_name = "default-scheduler";
   std::vector<std::string> asked;
-  Registration registration = on(EventResource::node, actions::add, k_fit,
-                                 hint_per_pod([&](const model::Pod& pod, const ClusterEvent&, const EventObjects&) {
-                                   asked.push_back(pod.spec->group);
-                                   return pod.spec->group == "yes";
-                                 }));
+  Registration registration =
+      on(EventResource::node, actions::add, k_fit, hint_per_pod([&](const model::Pod& pod, const EventObjects&) {
+           asked.push_back(pod.spec->group);
+           return pod.spec->group == "yes";
+         }));
   registration.by_class = true;
   profile.registrations.push_back(registration);
   FakePolicy policy;
@@ -191,7 +191,7 @@ TEST(Hints, TellWhatMayWakeAPodByThePluginThatRejectedIt) {
                         {EventResource::node, actions::add | actions::update_node_label},
                         {EventResource::node, actions::update_node_taint},
                         {EventResource::resource_claim, actions::add | actions::update}}));
-  EXPECT_TRUE(f.queue->waking_events("somebody-else", plugins({k_affinity})).empty());
+  EXPECT_TRUE(f.queue->waking_events("another-scheduler", plugins({k_affinity})).empty());
 }
 
 TEST(Registrations, NodeAddBringsTaintUpdates) {

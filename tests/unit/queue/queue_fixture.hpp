@@ -100,6 +100,14 @@ inline Registration on(EventResource resource, model::EventActions what, PluginI
   return registration;
 }
 
+/// Makes a Hint of a question about one pod.
+inline Hint hint_per_pod(std::function<bool(const model::Pod& pod, const EventObjects& objects)> worth) {
+  return [worth = std::move(worth)](const HintCall& call, std::uint64_t* queue) {
+    for (std::size_t i = 0; i < call.pods.size(); ++i)
+      if (worth(**call.pods[i], call.objects)) queue[i >> 6] |= std::uint64_t{1} << (i & 63);
+  };
+}
+
 /// A queue over a manual clock that starts at a given wall second, with the events of a few upstream plugins.
 struct QueueFixture {
   explicit QueueFixture(double wall_s = 100.0, QueueOptions options = {}, bool by_key = true)
@@ -117,16 +125,15 @@ struct QueueFixture {
                           on(EventResource::node, actions::add | actions::update_node_allocatable, k_fit, fit_hint())});
     append_registrations(all, {on(EventResource::node, actions::add | actions::update_node_label, k_affinity)});
     append_registrations(all, {on(EventResource::node, actions::add | actions::update_node_taint, k_taints)});
-    append_registrations(all,
-                         {on(EventResource::pod, actions::update_pod_scheduling_gates_eliminated, k_gates,
-                             hint_per_pod([](const model::Pod& pod, const ClusterEvent&, const EventObjects& objects) {
-                               return objects.new_pod != nullptr && objects.new_pod->uid == pod.uid;
-                             }))});
+    append_registrations(all, {on(EventResource::pod, actions::update_pod_scheduling_gates_eliminated, k_gates,
+                                  hint_per_pod([](const model::Pod& pod, const EventObjects& objects) {
+                                    return objects.new_pod != nullptr && objects.new_pod->uid == pod.uid;
+                                  }))});
     append_registrations(all, {on(EventResource::resource_claim, actions::add | actions::update, k_claims)});
     return HintTable({std::move(profile)});
   }
   Hint fit_hint() {
-    return hint_per_pod([this](const model::Pod& pod, const ClusterEvent&, const EventObjects&) {
+    return hint_per_pod([this](const model::Pod& pod, const EventObjects&) {
       asked.push_back(pod.name);
       return fits;
     });

@@ -191,9 +191,9 @@ TEST(RulesOfV116, NameTheServicesThatPluginsWatch) {
 
 TEST(RulesOfV116, TakeAnyChangeOfANodeForAMoveWhileNoPodWaits) {
   const ClusterEvent heartbeat{EventResource::node, 0, {}};
-  const auto place_after = [&](bool somebody_waits) {
+  const auto place_after = [&](bool another_waits) {
     OldQueue f;
-    if (somebody_waits) {
+    if (another_waits) {
       f.add("other");
       f.fail("other", rejected_by({k_deaf}));
     }
@@ -201,7 +201,7 @@ TEST(RulesOfV116, TakeAnyChangeOfANodeForAMoveWhileNoPodWaits) {
     Ticket ticket = f.pop("p");
     f.queue->move_all(heartbeat, {});
     EXPECT_TRUE(f.queue->requeue(std::move(ticket), rejected_by({k_deaf}), nullptr).ok());
-    if (somebody_waits) {
+    if (another_waits) {
       EXPECT_EQ(f.place("other"), Place::unschedulable);
     }
     return f.place("p");

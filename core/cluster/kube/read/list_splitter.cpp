@@ -54,7 +54,6 @@ Status ListSplitter::add(std::string_view piece) {
 
 void ListSplitter::end_of_value() {
   if (in_items_) {
-    ++item_count_;
     on_item_(value_);
     state_ = State::items;
   } else {

@@ -30,7 +30,6 @@ class ListSplitter {
   const std::string& kind() const noexcept { return kind_; }                // "PodList", may be empty
   const std::string& api_version() const noexcept { return api_version_; }  // "v1"
   const std::string& metadata() const noexcept { return metadata_; }        // JSON of ListMeta, or empty
-  std::size_t item_count() const noexcept { return item_count_; }
 
  private:
   enum class State { start, key, key_text, colon, value, raw, items_start, items, ended };
@@ -45,7 +44,7 @@ class ListSplitter {
   bool escaped_ = false, quoted_ = false;
   int depth_ = 0;  // inside the value that is being collected
   bool is_broken_ = false;
-  std::size_t offset_ = 0, item_count_ = 0;
+  std::size_t offset_ = 0;
   std::string key_, value_, kind_, api_version_, metadata_;
 };
 

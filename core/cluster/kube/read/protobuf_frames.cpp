@@ -125,10 +125,7 @@ Status ProtobufListSplitter::field(std::uint32_t number, std::string_view payloa
     return status;
   }
   if (number == 1) metadata_ = payload;
-  if (number == 2) {
-    ++item_count_;
-    on_item_(payload);
-  }
+  if (number == 2) on_item_(payload);
   return Unit{};
 }
 

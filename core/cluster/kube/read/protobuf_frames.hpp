@@ -46,7 +46,6 @@ class ProtobufListSplitter {
   const std::string& kind() const noexcept { return kind_; }                // "PodList"
   const std::string& api_version() const noexcept { return api_version_; }  // "v1"
   const std::string& metadata() const noexcept { return metadata_; }        // a ListMeta message
-  std::size_t item_count() const noexcept { return item_count_; }
 
  private:
   bool take(std::string_view& bytes);
@@ -56,7 +55,6 @@ class ProtobufListSplitter {
   std::string rest_;  // the start of what has not come whole
   bool has_magic_ = false, has_list_ = false, is_broken_ = false, is_too_large_ = false;
   std::uint64_t list_left_ = 0;  // bytes of the list message that are still to come
-  std::size_t item_count_ = 0;
   std::string kind_, api_version_, metadata_;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/silent_server.hpp"
+#include "support/servers/silent_server.hpp"
 
 #include <array>
 #include <condition_variable>
 #include <mutex>
 
 #include "net/io_threads.hpp"
-#include "support/loopback.hpp"
+#include "support/servers/loopback.hpp"
 
 namespace berth::tests {
 

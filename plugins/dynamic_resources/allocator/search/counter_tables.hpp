@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "../../shared/guarded.hpp"
-#include "allocated_state.hpp"
-#include "inventory.hpp"
+#include "../../../shared/guarded.hpp"
+#include "../allocated_state.hpp"
+#include "../inventory.hpp"
 
 namespace berth::dra {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/scripted_extender.hpp"
+#include "support/servers/scripted_extender.hpp"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "net/http_message.hpp"
-#include "support/loopback.hpp"
+#include "support/servers/loopback.hpp"
 
 namespace berth::tests {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/loopback.hpp"
+#include "support/servers/loopback.hpp"
 
 #include <atomic>
 #include <string>

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "allocator.hpp"
+#include "../allocator.hpp"
 #include "constraint_state.hpp"
 #include "counter_tables.hpp"
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "inventory.hpp"
-#include "prepared_claim.hpp"
+#include "../inventory.hpp"
+#include "../prepared_claim.hpp"
 
 namespace berth::dra {
 

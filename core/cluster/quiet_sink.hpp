@@ -2,10 +2,10 @@
 #pragma once
 #include "cluster/cluster_reader.hpp"
 
-namespace berth::tests {
+namespace berth::cluster {
 
-/// Hears everything and does nothing: tests override what they look at.
-class QuietSink : public cluster::ClusterSink {
+/// Takes every change and does nothing: a base of sinks that look at some. Threads: any, as it has no state.
+class QuietSink : public ClusterSink {
  public:
   void pod_added(const model::PodPtr&) override {}
   void pod_updated(const model::PodPtr&, const model::PodPtr&) override {}
@@ -19,4 +19,4 @@ class QuietSink : public cluster::ClusterSink {
   void synced() override {}
 };
 
-}  // namespace berth::tests
+}  // namespace berth::cluster

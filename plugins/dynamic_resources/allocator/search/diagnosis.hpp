@@ -3,8 +3,8 @@
 #pragma once
 #include <string>
 
-#include "inventory.hpp"
-#include "prepared_claim.hpp"
+#include "../inventory.hpp"
+#include "../prepared_claim.hpp"
 
 namespace berth::dra {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/points/bind_calls.hpp"
+#include "framework/bind_calls.hpp"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/connect_proxy.hpp"
+#include "support/servers/connect_proxy.hpp"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 #include "net/http_message.hpp"
-#include "support/loopback.hpp"
+#include "support/servers/loopback.hpp"
 
 namespace berth::tests {
 
