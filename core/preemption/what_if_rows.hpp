@@ -53,6 +53,10 @@ class WhatIfRows {
   bool needs_model(const PodOnNode& pod) const noexcept {
     return (watches_pods_ && concerns_[pod.shape] != 0) || (pod.has_scalars && !scalar_changes_.empty());
   }
+  /// False when no pod does. `has_scalars`: whether one of them requests more than its amounts.
+  bool needs_models(bool has_scalars) const noexcept {
+    return watches_pods_ || (has_scalars && !scalar_changes_.empty());
+  }
   /// What charge() leaves out: scalar resources.
   void charge_rest(std::uint32_t row, const model::Pod& pod, int sign);
   /// Tells the filters that watch pods, those that the shape may concern. False when one of them failed: error(row)
