@@ -256,7 +256,7 @@ void VictimSearchRun::take_out(std::uint32_t r, Row& row, std::uint32_t victim) 
 void VictimSearchRun::tell(std::uint32_t r, const PodOnNode& pod, int sign) {
   const model::PodPtr model = host_.pod_of(pod.handle);
   rows_.charge_rest(r, *model, sign);
-  rows_.tell(r, *model, pod.shape, sign > 0);
+  rows_.tell(r, *model, *index_.shapes()[pod.shape], pod.shape, sign > 0);
 }
 
 void VictimSearchRun::remove_all(std::uint32_t r, const Row& row) {
