@@ -125,6 +125,14 @@ void VictimIndex::read(cache::Slot slot) {
     facts_.resize(pods_.size());
   }
   held.count = count;
+  held.whole = {};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Amounts& amounts = amount_classes_[fresh_[i].amounts];
+    for (std::size_t a = 0; a < k_amounts; ++a) held.whole.sum[a] += amounts[a];
+    held.whole.highest_priority = std::max(held.whole.highest_priority, fresh_facts_[i].priority);
+    held.whole.has_scalars = held.whole.has_scalars || fresh_[i].has_scalars;
+    held.whole.has_lists = held.whole.has_lists || fresh_[i].has_lists;
+  }
 
   keys_.assign(2 * fresh_.size(), 0);
   if (count != 0) importance_(self_, fresh_facts_.data(), count, keys_.data());

@@ -44,6 +44,13 @@ class VictimIndex {
     std::uint32_t first = 0, count = 0;
   };
   Range range(cache::Slot slot) const noexcept { return {ranges_[slot].first, ranges_[slot].count}; }
+  /// What is true of the pods of a node together.
+  struct Whole {
+    Amounts sum{};
+    std::int32_t highest_priority = INT32_MIN;
+    bool has_scalars = false, has_lists = false;  // some pod has
+  };
+  const Whole& whole(cache::Slot slot) const noexcept { return ranges_[slot].whole; }
   const PodOnNode* pods() const noexcept { return pods_.data(); }
   /// As the policy sees them, parallel to pods().
   const berth_victim_v1* facts() const noexcept { return facts_.data(); }
@@ -59,6 +66,7 @@ class VictimIndex {
  private:
   struct Held {
     std::uint32_t first = 0, count = 0, capacity = 0;
+    Whole whole;
   };
   struct HashShape {
     std::size_t operator()(const model::PodPtr& pod) const noexcept { return cache::shape_hash(*pod); }

@@ -184,21 +184,12 @@ void VictimSearchRun::collect_victims(std::span<const cache::Slot> slots) {
   const framework::NominatedPods* const nominated = context_.nominated();
   std::uint32_t offset = 0;
   for (const cache::Slot slot : slots) {
-    const VictimIndex::Range range = index_.range(slot);
-    Row row;
+    Row row = row_of(slot);
     row.offset = offset;
-    std::uint32_t last = 0;
-    for (std::uint32_t p = range.first; p < range.first + range.count; ++p) {
-      if (!lets_go(p, slot)) continue;
-      if (row.count++ == 0) row.first = p;
-      last = p;
-      row.alone = row.alone || pods_[p].has_lists;
-    }
     if (row.count == 0) {
       ++without_victims_;
       continue;
     }
-    row.span = last - row.first + 1;
     offset += row.span;
     if (nominated != nullptr && nominated->contains(slot)) row.alone = true;
     chunk_.push_back(row);
@@ -206,6 +197,29 @@ void VictimSearchRun::collect_victims(std::span<const cache::Slot> slots) {
   }
   evicted_.assign(offset, 0);
   turns_.resize(offset);
+}
+
+/// Which pods of a node may go. Where the policy is not asked and all have a lower priority, no pod is looked at.
+VictimSearchRun::Row VictimSearchRun::row_of(cache::Slot slot) {
+  const VictimIndex::Range range = index_.range(slot);
+  const VictimIndex::Whole& whole = index_.whole(slot);
+  Row row;
+  if (range.count != 0 && request_.may_go == nullptr && whole.highest_priority < request_.below_priority) {
+    row.first = range.first;
+    row.count = row.span = range.count;
+    row.alone = whole.has_lists;
+    row.is_whole = true;
+    return row;
+  }
+  std::uint32_t last = 0;
+  for (std::uint32_t p = range.first; p < range.first + range.count; ++p) {
+    if (!lets_go(p, slot)) continue;
+    if (row.count++ == 0) row.first = p;
+    last = p;
+    row.alone = row.alone || pods_[p].has_lists;
+  }
+  if (row.count != 0) row.span = last - row.first + 1;
+  return row;
 }
 
 /// Asks the policy about a pod that its priority would let go, and keeps the answer for the search.
@@ -242,18 +256,20 @@ void VictimSearchRun::take_out(std::uint32_t r, Row& row, std::uint32_t victim) 
 void VictimSearchRun::tell(std::uint32_t r, const PodOnNode& pod, int sign) {
   const model::PodPtr model = host_.pod_of(pod.handle);
   rows_.charge_rest(r, *model, sign);
-  rows_.tell(r, *model, pod.shape, sign > 0);
+  rows_.tell(r, *model, *index_.shapes()[pod.shape], pod.shape, sign > 0);
 }
 
 void VictimSearchRun::remove_all(std::uint32_t r, const Row& row) {
+  const VictimIndex::Whole& whole = index_.whole(chunk_slots_[r]);
+  if (row.is_whole && !rows_.needs_models(whole.has_scalars)) return rows_.charge(r, whole.sum, -1);
   Amounts sum{};
   each_victim(row, [&](std::uint32_t p) {
     const PodOnNode& pod = pods_[p];
-    const Amounts& amounts = index_.amounts()[pod.amounts];
-    for (std::size_t a = 0; a < k_amounts; ++a) sum[a] += amounts[a];
+    if (!row.is_whole)
+      for (std::size_t a = 0; a < k_amounts; ++a) sum[a] += index_.amounts()[pod.amounts][a];
     if (rows_.needs_model(pod)) tell(r, pod, -1);
   });
-  rows_.charge(r, sum, -1);
+  rows_.charge(r, row.is_whole ? whole.sum : sum, -1);
 }
 
 void VictimSearchRun::run_chunk(std::span<const cache::Slot> slots) {

@@ -101,6 +101,7 @@ class VictimSearch {
     std::uint32_t violations = 0, evicted = 0;
     std::uint32_t leaving = k_no_pod;  // evicted, but the columns still hold its amounts
     bool alone = false;                // judged by itself, through WhatIf
+    bool is_whole = false;             // every pod of the node may go
   };
   /// Memory that one run leaves to the next.
   struct Buffers {

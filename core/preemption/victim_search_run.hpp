@@ -54,6 +54,7 @@ class VictimSearchRun : private VictimSearch::Buffers {
   void put_back(std::uint32_t r, Row& row, std::uint32_t victim);
   void take_out(std::uint32_t r, Row& row, std::uint32_t victim);
   void tell(std::uint32_t r, const PodOnNode& pod, int sign);
+  Row row_of(cache::Slot slot);
   void remove_all(std::uint32_t r, const Row& row);
   void take_back(std::span<const cache::Slot> slots);
   bool gives_up_early() const noexcept;

@@ -84,6 +84,7 @@ void WhatIfRows::begin(framework::CycleContext& context, std::span<const cache::
   }
   watches_pods_ = watching != 0;
   states_.assign(watching * slots.size(), nullptr);
+  if (shape_views_.size() < watching) shape_views_.resize(watching);
   has_state_.assign(watching * block_.words(), 0);
   joined_.assign(watching * block_.words(), 0);
 }
@@ -153,7 +154,22 @@ bool WhatIfRows::clone(const Asked& asked, std::uint32_t row) {
   return false;
 }
 
-bool WhatIfRows::tell(std::uint32_t row, const model::Pod& pod, std::uint32_t shape, bool added) {
+const berth_pod_v1* WhatIfRows::view_of_shape(const Asked& asked, const model::Pod& exemplar, std::uint32_t shape) {
+  constexpr std::uint64_t k_groups_of_shape = BERTH_POD_LABELS | BERTH_POD_NAMESPACE | BERTH_POD_AFFINITY;
+  const framework::PodFields& fields = asked.plugin->fields();
+  if ((fields.groups & ~k_groups_of_shape) != 0 || !fields.requests.empty()) return nullptr;
+  auto& views = shape_views_[asked.number];
+  if (views.empty()) views.resize(concerns_.size(), nullptr);
+  if (views[shape] == nullptr) {
+    framework::PodView view;
+    view.reset(exemplar, context_->snapshot_arena());
+    views[shape] = view.view(fields);
+  }
+  return views[shape];
+}
+
+bool WhatIfRows::tell(std::uint32_t row, const model::Pod& pod, const model::Pod& exemplar, std::uint32_t shape,
+                      bool added) {
   if (!watches_pods_ || concerns_[shape] == 0) return true;
   framework::PodView view;
   view.reset(pod, context_->snapshot_arena());
@@ -167,10 +183,12 @@ bool WhatIfRows::tell(std::uint32_t row, const model::Pod& pod, std::uint32_t sh
     if (call == nullptr) continue;
     if (!clone(asked, row)) return false;
     framework::InstanceCycle cycle = context_->what_if(plugin, state_of(asked, row));
+    const berth_pod_v1* shown = view_of_shape(asked, exemplar, shape);
+    if (shown == nullptr) shown = view.view(plugin.fields());
     framework::Note note;
-    const framework::Code code = framework::call_plugin(
-        plugin, added ? observe::Point::add_pod : observe::Point::remove_pod, note,
-        [&] { return call(plugin.self(), &cycle.abi, view.view(plugin.fields()), slots_[row], note.abi()); });
+    const framework::Code code =
+        framework::call_plugin(plugin, added ? observe::Point::add_pod : observe::Point::remove_pod, note,
+                               [&] { return call(plugin.self(), &cycle.abi, shown, slots_[row], note.abi()); });
     if (code == framework::Code::skip) {
       if (asked.number < k_concern_bits) concerns_[shape] &= ~bit_of(asked);
       continue;

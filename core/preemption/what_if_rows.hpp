@@ -28,7 +28,10 @@ class WhatIfRows {
   WhatIfRows& operator=(const WhatIfRows&) = delete;
 
   /// Another search: nothing is known of which shapes concern whom. shapes: numbers below are those of the index.
-  void begin_search(std::size_t shapes) { concerns_.assign(shapes, k_unknown_shape); }
+  void begin_search(std::size_t shapes) {
+    concerns_.assign(shapes, k_unknown_shape);
+    for (auto& views : shape_views_) views.clear();
+  }
   /// slots: at most k_max_block_rows, which stay where they are until end(). Requires: begin_search() in this cycle.
   void begin(framework::CycleContext& context, std::span<const cache::Slot> slots);
   void end() noexcept;
@@ -53,11 +56,16 @@ class WhatIfRows {
   bool needs_model(const PodOnNode& pod) const noexcept {
     return (watches_pods_ && concerns_[pod.shape] != 0) || (pod.has_scalars && !scalar_changes_.empty());
   }
+  /// False when no pod does. `has_scalars`: whether one of them requests more than its amounts.
+  bool needs_models(bool has_scalars) const noexcept {
+    return watches_pods_ || (has_scalars && !scalar_changes_.empty());
+  }
   /// What charge() leaves out: scalar resources.
   void charge_rest(std::uint32_t row, const model::Pod& pod, int sign);
   /// Tells the filters that watch pods, those that the shape may concern. False when one of them failed: error(row)
   /// says how.
-  bool tell(std::uint32_t row, const model::Pod& pod, std::uint32_t shape, bool added);
+  /// `exemplar`: a pod of the shape, which outlives the search.
+  bool tell(std::uint32_t row, const model::Pod& pod, const model::Pod& exemplar, std::uint32_t shape, bool added);
 
   /// Judges the rows that are set in `alive` and clears those that do not fit. `again`: the rows were judged before in
   /// this begin(), fitted then or would after what tell() took away, and only pods have come since: filters are asked
@@ -92,6 +100,8 @@ class WhatIfRows {
   static constexpr Concern k_unknown_shape = ~Concern{0};
   static constexpr std::size_t k_concern_bits = 31;
   static Concern bit_of(const Asked& asked) noexcept { return Concern{1} << std::min(asked.number, k_concern_bits); }
+  /// How the plugin sees a pod: one view for all of a shape where it reads nothing else; else nothing.
+  const berth_pod_v1* view_of_shape(const Asked& asked, const model::Pod& exemplar, std::uint32_t shape);
   void follow(cache::ColumnId id);
   void* state_of(const Asked& asked, std::uint32_t row) const noexcept;
   void judge_watching(const Asked& asked, bool again, std::uint64_t* alive, std::span<framework::NodeVerdict> verdicts);
@@ -118,6 +128,7 @@ class WhatIfRows {
   std::vector<std::uint64_t> joined_;                       // likewise: a pod that concerns it has come since judge()
   std::vector<std::uint64_t> together_, passed_, singles_;  // of judge_watching(), by row
   std::vector<Concern> concerns_;                           // by shape
+  std::vector<std::vector<const berth_pod_v1*>> shape_views_;  // by watching filter, then shape; null: not made yet
   std::map<std::uint32_t, std::string> errors_;
   framework::FilterScratch scratch_;
 };

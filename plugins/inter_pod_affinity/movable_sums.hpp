@@ -39,11 +39,22 @@ class MovableSums {
     each_bit(rows, [&](std::uint32_t bit) {
       const auto labels = labels_of(bit);
       for (const Move& each : moves_)
-        if (base_->find(each.key) == nullptr && find_label(labels, each.key) == each.value &&
-            moved(each.key, each.value) > 0)
-          found |= Mask(std::uint64_t{1} << bit);
+        if (is_above_zero_beyond(each, labels)) found |= Mask(std::uint64_t{1} << bit);
     });
     return found;
+  }
+
+  /// As above_zero(), for one node.
+  bool is_above_zero(Id key, Slot slot) const { return is_above_zero(*base_->find(key), slot); }
+  /// As any_above_zero(), for one node; labels_of() gives its labels.
+  template <class LabelsOf>
+  bool is_any_above_zero(Slot slot, LabelsOf&& labels_of) const {
+    for (const PairSums::PerKey& each : base_->keys())
+      if (is_above_zero(each, slot)) return true;
+    if (!beyond_) return false;
+    const auto labels = labels_of();
+    return std::any_of(moves_.begin(), moves_.end(),
+                       [&](const Move& each) { return is_above_zero_beyond(each, labels); });
   }
 
  private:
@@ -65,6 +76,16 @@ class MovableSums {
     return berth::detail::mask_of([&](unsigned i) {
       return domain[i] != 0 && sums[domain[i]] + moved(each.key, each.domains->values[domain[i]]) > 0;
     });
+  }
+  bool is_above_zero(const PairSums::PerKey& each, Slot slot) const {
+    const std::uint32_t domain = each.domains->at(slot);
+    return domain != 0 && each.sums.values()[domain] + moved(each.key, each.domains->values[domain]) > 0;
+  }
+  /// Of a key that the shared sums do not know.
+  template <class Labels>
+  bool is_above_zero_beyond(const Move& move, const Labels& labels) const {
+    return base_->find(move.key) == nullptr && find_label(labels, move.key) == move.value &&
+           moved(move.key, move.value) > 0;
   }
   std::int64_t sum(Id key, Id value) const noexcept {
     std::int64_t base = 0;

@@ -68,14 +68,13 @@ class RequiredState {
   }
 
   void filter(FilterBlock& block, Rejection no_affinity, Rejection anti, Rejection existing_anti, Sets sets) const {
+    if (block.rows() == 1) return filter_one(block, no_affinity, anti, existing_anti, sets);
     for (std::uint32_t w = 0; w < block.words(); ++w) {
       if (!block.open(w).any()) continue;
       block.reject(w, !affinity_holds(block, w), no_affinity);
       for (const Id key : counts_->anti_keys) block.reject(w, anti_.above_zero(key, block, w), anti);
-      const Mask unwanted = existing_anti_.any_above_zero(block, w, block.open(w).bits(), [&](std::uint32_t bit) {
-        const Slot slot = block.slot(w * 64 + bit);
-        return slot < counts_->slot_count ? sets.labels(counts_->label_sets[slot]) : std::span<const Label>();
-      });
+      const Mask unwanted = existing_anti_.any_above_zero(
+          block, w, block.open(w).bits(), [&](std::uint32_t bit) { return labels_of(block.slot(w * 64 + bit), sets); });
       block.reject(w, unwanted, existing_anti);
     }
   }
@@ -86,7 +85,7 @@ class RequiredState {
   /// As filter(), for groups of nodes. Requires: no pod was imagined.
   void filter_groups(FilterGroups& groups) const {
     const auto affinity_end = static_cast<std::uint32_t>(counts_->affinity.keys().size());
-    const bool is_first = affinity_pairs_ == 0 && counts_->pod_matches_itself;
+    const bool may_be_anywhere = is_first();
     for (std::uint32_t g = 0; g < groups.size(); ++g) {
       bool has_keys = true, has_pods = true, unwanted = false;
       for (std::uint32_t c = 0; c < affinity_end; ++c) {
@@ -95,11 +94,32 @@ class RequiredState {
       }
       for (std::uint32_t c = affinity_end; c < groups.column_count(); ++c)
         unwanted = unwanted || groups.value(c, g) > 0;
-      if (unwanted || !has_keys || (!has_pods && !is_first)) groups.reject(g);
+      if (unwanted || !has_keys || (!has_pods && !may_be_anywhere)) groups.reject(g);
     }
   }
 
  private:
+  /// A node with pods that are imagined is a block of its own: it would pay for the 64 rows of a word.
+  void filter_one(FilterBlock& block, Rejection no_affinity, Rejection anti, Rejection existing_anti, Sets sets) const {
+    if (!block.open(0).any()) return;
+    const Slot slot = block.slot(0);
+    bool has_keys = true, has_pods = true;
+    for (const Id key : counts_->affinity_keys) {
+      has_keys = has_keys && counts_->affinity.find(key)->domains->at(slot) != 0;
+      has_pods = has_pods && affinity_.is_above_zero(key, slot);
+    }
+    if (!has_keys || (!has_pods && !is_first())) return block.reject_row(0, no_affinity);
+    for (const Id key : counts_->anti_keys)
+      if (anti_.is_above_zero(key, slot)) return block.reject_row(0, anti);
+    if (existing_anti_.is_any_above_zero(slot, [&] { return labels_of(slot, sets); }))
+      block.reject_row(0, existing_anti);
+  }
+  std::span<const Label> labels_of(Slot slot, Sets sets) const {
+    return slot < counts_->slot_count ? sets.labels(counts_->label_sets[slot]) : std::span<const Label>();
+  }
+  /// The first pod of a group that wants to be together may go anywhere.
+  bool is_first() const noexcept { return affinity_pairs_ == 0 && counts_->pod_matches_itself; }
+
   Mask affinity_holds(const FilterBlock& block, std::uint32_t w) const {
     Mask has_keys = Mask::all();
     Mask has_pods = Mask::all();
@@ -109,9 +129,7 @@ class RequiredState {
       has_keys &= berth::detail::mask_of([&](unsigned i) { return domain[i] != 0; });
       has_pods &= affinity_.above_zero(key, block, w);
     }
-    // The first pod of a group that wants to be together may go anywhere.
-    const bool is_first = affinity_pairs_ == 0 && counts_->pod_matches_itself;
-    return has_keys && (has_pods || is_first);
+    return has_keys && (has_pods || is_first());
   }
 
   std::shared_ptr<const RequiredCounts> counts_;  // shared by all clones

@@ -29,6 +29,11 @@ class CountMoves {
     if (moves_.empty()) return berth::detail::mask_of([&](unsigned i) { return counts[domain[i]] > most; });
     return berth::detail::mask_of([&](unsigned i) { return counts[domain[i]] + moved(table, domain[i]) > most; });
   }
+  /// The same for one domain.
+  bool is_above(std::uint32_t table, const std::int64_t* counts, std::uint32_t domain,
+                std::int64_t most) const noexcept {
+    return counts[domain] + moved(table, domain) > most;
+  }
 
  private:
   struct Move {

@@ -116,6 +116,7 @@ class HardState {
   }
 
   void filter(FilterBlock& block, Rejection no_label, Rejection skewed) const {
+    if (block.rows() == 1) return filter_one(block, no_label, skewed);
     for (std::uint32_t c = 0; c < counts_->constraints.size(); ++c) {
       const HardConstraint& each = counts_->constraints[c];
       const std::int64_t limit = most_allowed(c);
@@ -142,6 +143,17 @@ class HardState {
   }
 
  private:
+  /// A node with pods that are imagined is a block of its own: it would pay for the 64 rows of a word.
+  void filter_one(FilterBlock& block, Rejection no_label, Rejection skewed) const {
+    for (std::uint32_t c = 0; c < counts_->constraints.size() && block.open(0).any(); ++c) {
+      const HardConstraint& each = counts_->constraints[c];
+      const std::uint32_t domain = each.domains->at(block.slot(0));
+      if (domain == 0)
+        block.reject_row(0, no_label);
+      else if (moves_.is_above(c, each.counts.values().data(), domain, most_allowed(c)))
+        block.reject_row(0, skewed);
+    }
+  }
   void begin_moves() {
     moved_ = true;
     for (const CriticalPaths& paths : counts_->critical_paths()) moves_.add_table() = paths;

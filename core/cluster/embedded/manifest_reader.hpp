@@ -40,11 +40,15 @@ struct ManifestOptions {
   bool defaulting = true;
   std::int64_t now_ns = 0;                 // creation time of such objects
   std::istream* standard_input = nullptr;  // what "-" means; null: std::cin
+  /// Lists in JSON that are longer are read item by item, so that they need not be in memory as a whole.
+  std::size_t whole_bytes_max = std::size_t{4} << 20;
 };
 
 /// Reads objects from files, directories (*.yaml, *.yml, *.json below them, in order of their paths) and "-", as YAML
 /// with several documents, JSON, `List` and typed lists (PodList …).
 ///
+/// Memory:  the values of all that is read at once: whatever is YAML, no list, or no longer than whole_bytes_max, and the
+///          text of what does not come from a file. Of a longer list in JSON one item at a time, twice.
 /// Failure: everything that is wrong goes to `diagnostics` with file, line and column: unreadable files, malformed text,
 ///          objects that do not decode, two nodes of one name, two pods of one namespace and name. Nothing is
 ///          half-read: what decodes is returned, and a caller that finds problems stops.

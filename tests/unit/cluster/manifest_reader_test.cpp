@@ -2,9 +2,13 @@
 #include "cluster/embedded/manifest_reader.hpp"
 
 #include <gtest/gtest.h>
+#include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <random>
 #include <sstream>
 
 namespace berth::cluster {
@@ -169,6 +173,169 @@ TEST_F(ManifestReader, RefusesDirectoriesAsFilesWithoutCrashing) {
   EXPECT_EQ(names(read({path()})), "n");
   EXPECT_EQ(rendered(), "");
 }
+
+/// A list in JSON as people, programs and accidents write it.
+class RandomList {
+ public:
+  explicit RandomList(unsigned seed) : random_(seed) {}
+
+  std::string text() {
+    std::string out = (one_in(8) ? "\xef\xbb\xbf" : "") + list(0) + space();
+    if (one_in(2)) return out;
+    const std::size_t at = below(out.size());
+    switch (below(5)) {
+      case 0:
+        return out.substr(0, at);
+      case 1:
+        return out + "{}";
+      case 2:
+        return out.erase(at, 1);
+      case 3:
+        return out.insert(at, 1, "{}[],:\"\\x0\x01\xc3 "[below(13)]);
+      default:
+        return out.insert(at, R"("items":[],)");
+    }
+  }
+
+ private:
+  std::size_t below(std::size_t end) { return std::uniform_int_distribution<std::size_t>(0, end - 1)(random_); }
+  bool one_in(std::size_t count) { return below(count) == 0; }
+  std::string space() { return std::string(below(3), " \n\t\r"[below(4)]); }
+  std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+      if (one_in(60))
+        out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+      else
+        out += c;
+    }
+    return out + '"';
+  }
+  std::string object(std::vector<std::string> members) {
+    std::shuffle(members.begin(), members.end(), random_);
+    if (!members.empty() && one_in(60)) members.push_back(members.front());
+    return "{" + joined(members) + "}";
+  }
+  std::string joined(const std::vector<std::string>& parts) {
+    std::string out;
+    for (const std::string& part : parts) out += (out.empty() ? "" : ",") + space() + part + space();
+    return out;
+  }
+  std::string member(std::string_view key, const std::string& value) {
+    return quoted(key) + space() + ":" + space() + value;
+  }
+  std::string text_member(std::string_view key, std::string_view value) { return member(key, quoted(value)); }
+
+  std::string item(bool says_kind, int depth) {
+    if (depth < 3 && one_in(8)) return list(depth + 1);
+    if (one_in(80)) return std::vector<std::string>{"null", "1", "[]", "{}", "\"x\""}[below(5)];
+    static constexpr const char* k_kinds[] = {"Pod", "Pod", "Node", "PriorityClass", "ConfigMap"};
+    const std::string kind = says_kind ? k_kinds[below(5)] : "Pod";
+    const std::string name = one_in(100) ? "same" : fmt::format("o{}", ++count_);
+    std::vector<std::string> members;
+    if (says_kind) {
+      members.push_back(text_member("apiVersion", kind == "PriorityClass" ? "scheduling.k8s.io/v1" : "v1"));
+      members.push_back(text_member("kind", kind));
+    }
+    members.push_back(member("metadata", object({text_member("name", kind == "PriorityClass" ? "high" : name),
+                                                 member("annotations", object({text_member("a", "]}\\\"[{")}))})));
+    if (kind == "PriorityClass") members.push_back(member("value", fmt::format("{}", below(1000))));
+    if (one_in(100)) members.push_back(member("deep", std::string(95 + below(6), '[') + std::string(98, ']')));
+    if (kind == "Pod")
+      members.push_back(member(
+          "spec", object({member("containers", one_in(60) ? "[]" : "[" + object({text_member("name", "c")}) + "]"),
+                          text_member("priorityClassName", one_in(4) ? "high" : "")})));
+    return object(members);
+  }
+  std::string list(int depth) {
+    const bool is_typed = one_in(3);
+    std::vector<std::string> items;
+    for (std::size_t count = below(depth == 0 ? 12 : 4); count > 0; --count) items.push_back(item(!is_typed, depth));
+    std::vector<std::string> members{text_member("kind", is_typed ? "PodList" : "List"),
+                                     text_member("apiVersion", "v1"),
+                                     member("items", "[" + space() + joined(items) + "]")};
+    if (one_in(2)) members.push_back(member("metadata", R"({"resourceVersion":"","items":[{}],"n":-1.50e+3})"));
+    if (one_in(60)) members.push_back(text_member("kind", "List"));
+    return object(members);
+  }
+
+  std::mt19937 random_;
+  int count_ = 0;
+};
+
+/// Everything that can be seen of what was read.
+std::string described(const Manifests& manifests) {
+  std::string out =
+      fmt::format("{} files, {} objects of the last\n", manifests.file_count, manifests.objects_of_last_file);
+  for (const decode::Decoded& object : manifests.objects) {
+    if (const auto* pod = std::get_if<model::PodPtr>(&object))
+      out += fmt::format("pod {} uid {} priority {}\n", (*pod)->key(), (*pod)->uid.text(), (*pod)->priority);
+    if (const auto* node = std::get_if<model::NodePtr>(&object)) out += "node " + (*node)->name + "\n";
+    if (const auto* other = std::get_if<model::ObjectPtr>(&object)) out += (*other)->json + "\n";
+  }
+  for (const SkippedKind& kind : manifests.skipped)
+    out += fmt::format("skipped {} {} {}\n", kind.api_version, kind.kind, kind.count);
+  return out;
+}
+
+TEST_F(ManifestReader, ReadsItemByItemWhatItReadsAsAWhole) {
+  int sound = 0;
+  for (unsigned seed = 1; seed <= 800; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomList random(seed);
+    const std::string text = random.text();
+    const std::vector<std::string> paths{file("a.yaml", node("first")), file("list.json", text), "-"};
+    const auto read_with = [&](std::size_t whole_bytes_max, std::string& said) {
+      ManifestOptions options;
+      std::istringstream standard_input(
+          R"({"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"last"}}]})");
+      options.standard_input = &standard_input;
+      options.whole_bytes_max = whole_bytes_max;
+      SymbolTable own_symbols;
+      text::Diagnostics own_problems;
+      std::string out = described(read_manifests(paths, own_symbols, options, own_problems));
+      said = own_problems.render();
+      return out;
+    };
+    std::string said, said_of_whole;
+    const std::string out = read_with(0, said);
+    ASSERT_EQ(out, read_with(std::size_t{1} << 30, said_of_whole)) << text;
+    ASSERT_EQ(said, said_of_whole) << text;
+    sound += said.empty() ? 1 : 0;
+  }
+  EXPECT_GT(sound, 100);
+  EXPECT_LT(sound, 650);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// In KiB; nothing: this kernel does not tell, or does not forget the peak before.
+std::optional<long> peak_since_reset(bool resets) {
+  if (resets && !(std::ofstream("/proc/self/clear_refs") << "5" << std::flush)) return std::nullopt;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::stol(line.substr(6));
+  return std::nullopt;
+}
+
+TEST_F(ManifestReader, DoesNotHoldALongList) {
+  constexpr int k_pods = 12000;
+  {
+    std::ofstream out(path("list.json"));
+    out << R"({"items":[)";
+    for (int i = 0; i < k_pods; ++i)
+      out << (i == 0 ? "" : ",") << R"({"metadata":{"name":"p)" << i
+          << R"("},"spec":{"containers":[{"name":"c","args":[")" << std::string(4000, 'x') << R"("]}]}})";
+    out << R"(],"kind":"PodList","apiVersion":"v1"})";
+  }
+  const std::optional<long> before = peak_since_reset(true);
+  if (!before) GTEST_SKIP() << "no peak of memory";
+  const Manifests manifests = read({path("list.json")});
+  EXPECT_EQ(rendered(), "");
+  EXPECT_EQ(manifests.objects.size(), std::size_t{k_pods});
+  // The file has 49 MB, which are twice that as values; what is kept of the pods is 6 MB.
+  EXPECT_LT(peak_since_reset(false).value() - *before, 24 << 10);
+}
+#endif
 
 }  // namespace
 }  // namespace berth::cluster
