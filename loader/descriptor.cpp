@@ -60,7 +60,13 @@ class DescriptorReader {
       malformed.push_back(fmt::format("the library's reserved field is {:#x}, expected 0", library->reserved));
     if (!array("library", "plugins", library->plugins, library->plugin_count)) return plugins;
     for (std::uint32_t i = 0; i < library->plugin_count; ++i) {
-      if (auto plugin = read_plugin(i, library->plugins[i])) plugins.push_back(std::move(*plugin));
+      auto plugin = read_plugin(i, library->plugins[i]);
+      if (!plugin) continue;
+      // A profile means one of them, and the host could not say which.
+      if (std::any_of(plugins.begin(), plugins.end(),
+                      [&](const Described& other) { return other.name == plugin->name; }))
+        malformed.push_back(fmt::format("the library has two plugins {}", plugin->name));
+      plugins.push_back(std::move(*plugin));
     }
     return plugins;
   }

@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
       "new", "Write the project of a new plugin: it builds, passes its test and decides something");
   new_cli->add_option("NAME", new_plugin.name, "Such as example.com/PreferRack; the folder is prefer_rack")->required();
   new_cli->add_option("--language", new_plugin.language, "c++, c or rust")
-      ->check(CLI::IsMember({"c++", "c", "rust"}))
+      ->check(CLI::IsMember({"c++", "c", "rust", "zig"}))
       ->capture_default_str();
   new_cli
       ->add_option(

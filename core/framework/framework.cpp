@@ -186,6 +186,7 @@ Framework::Framework(const config::Configuration& configuration, const config::A
             std::move(parts.services)},
       extra_rejector_(parts.extra_rejector.empty() ? model::k_no_plugin : names_.index_of(parts.extra_rejector)) {
   host_.traps_unasked_fields = parts.traps_unasked_fields;
+  host_.withheld = std::move(parts.withheld);
   host_.score_max = configuration.legacy.max_node_score;
   for (const config::Profile& profile : configuration.profiles) host_.scheduler_names.push_back(profile.scheduler_name);
   for (const config::Profile& profile : configuration.profiles) {

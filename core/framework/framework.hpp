@@ -32,6 +32,8 @@ struct FrameworkParts {
   std::string extra_rejector = {};
   /// A plugin that reads a pod field it did not ask for ends the process; a call that writes past an answer fails.
   bool traps_unasked_fields = false;
+  /// For checks: what one plugin is not given.
+  Withheld withheld = {};
 };
 
 /// A plugin that would not be made for a profile, and what it said.

@@ -43,6 +43,8 @@ PluginInstance& instance(void* ctx) noexcept { return *static_cast<PluginInstanc
 
 /// The functions behind berth_binder_v1; ctx is the instance that is being created.
 struct BinderCalls {
+  static bool is_withheld(const PluginInstance& self) noexcept { return self.host_.withheld.plugin == self.name_; }
+
   static std::uint32_t add(PluginInstance& self, BoundColumn column) {
     self.columns_.push_back(column);
     return static_cast<std::uint32_t>(self.columns_.size() - 1);
@@ -52,6 +54,7 @@ struct BinderCalls {
     PluginInstance& self = instance(ctx);
     Host& host = self.host_;
     const std::string_view key = from_abi(key_text);
+    if (is_withheld(self) && self.columns_asked_++ == host.withheld.column) return BERTH_NO_COLUMN;
     switch (kind) {
       case BERTH_COL_POD_FREE:
       case BERTH_COL_POD_ALLOCATABLE:
@@ -111,7 +114,9 @@ struct BinderCalls {
   }
 
   static std::uint64_t pod_fields(void* ctx, std::uint64_t groups) {
-    instance(ctx).fields_.groups |= groups & k_pod_groups;
+    PluginInstance& self = instance(ctx);
+    if (is_withheld(self) && self.host_.withheld.pod_fields) return 0;
+    self.fields_.groups |= groups & k_pod_groups;
     return groups & k_pod_groups;
   }
 

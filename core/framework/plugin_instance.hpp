@@ -14,6 +14,7 @@
 #include "cache/snapshot.hpp"
 #include "config/plugin_catalog.hpp"
 #include "framework/bind_calls.hpp"
+#include "framework/checking.hpp"
 #include "framework/plugin_names.hpp"
 #include "framework/ports.hpp"
 #include "framework/reason_table.hpp"
@@ -52,6 +53,8 @@ struct Host {
   std::vector<std::string> scheduler_names = {};  // of the profiles
   std::int64_t score_max = BERTH_SCORE_MAX;       // what plugins are told
   bool traps_unasked_fields = false;              // as FrameworkParts
+  Withheld withheld = {};                         // likewise
+  MisuseRecord misuse = {};                       // kept while fields are trapped
 
   /// Null: this host has no such service.
   const void* find_service(std::string_view id) const noexcept;
@@ -189,6 +192,7 @@ class PluginInstance {
   std::int64_t filter_budget_ns_ = 0;
   config::PointSet points_ = 0;
   std::vector<BoundColumn> columns_;
+  std::size_t columns_asked_ = 0;  // counted while some are withheld
   std::vector<ObjectStore::WatchId> watches_;
   PodFields fields_, hint_fields_;
   observe::CrumbOwner crumb_;

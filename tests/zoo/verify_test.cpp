@@ -71,22 +71,33 @@ TEST_P(PluginVerify, NamesTheCheckThatAWrongPluginFails) {
 
 INSTANTIATE_TEST_SUITE_P(
     Animal, PluginVerify,
-    testing::Values(Wrong{"no_note", "V01", "BERTH-P0"}, Wrong{"other_major", "V01", "BERTH-P0"},
-                    Wrong{"crashing_constructor", "V02", "killed by SIGSEGV"}, Wrong{"refuses_create", "V02", ""},
-                    Wrong{"throws_in_create", "V02", ""}, Wrong{"hangs_in_filter", "V04", "did not end within 5 s"},
-                    Wrong{"crash_in_filter", "V04", "killed by SIGSEGV"},
-                    Wrong{"abort_in_filter", "V04", "killed by SIGABRT"}, Wrong{"throws_in_filter", "V04", ""},
-                    Wrong{"overflow_in_filter", "V04", "killed by SIGSEGV"},
-                    Wrong{"score_out_of_range", "V04", "invalid score 101"}, Wrong{"wild_pointer", "V04", ""},
-                    Wrong{"reads_unasked_field", "V04", ""}, Wrong{"crash_in_pre_bind", "V04", "killed by SIGSEGV"},
-                    Wrong{"hidden_input", "V07", "zoo.example.com/Animal"},
-                    Wrong{"never_answers", "V08", "is not bound"}),
+    testing::Values(
+        Wrong{"no_note", "V01", "BERTH-P0"}, Wrong{"other_major", "V01", "BERTH-P0"},
+        Wrong{"crashing_constructor", "V02", "killed by SIGSEGV"}, Wrong{"refuses_create", "V02", ""},
+        Wrong{"throws_in_create", "V02", ""}, Wrong{"hangs_in_filter", "V04", "did not end within 5 s"},
+        Wrong{"crash_in_filter", "V04", "killed by SIGSEGV"}, Wrong{"abort_in_filter", "V04", "killed by SIGABRT"},
+        Wrong{"throws_in_filter", "V04", ""}, Wrong{"overflow_in_filter", "V04", "killed by SIGSEGV"},
+        Wrong{"score_out_of_range", "V04", "invalid score 101"}, Wrong{"wild_pointer", "V04", ""},
+        Wrong{"reads_unasked_field", "V04", ""}, Wrong{"crash_in_pre_bind", "V04", "killed by SIGSEGV"},
+        Wrong{"hidden_input", "V07", "zoo.example.com/Animal"}, Wrong{"never_answers", "V08", "is not bound"},
+        Wrong{"answers_twice", "V08", "was completed twice"},
+        Wrong{"answers_after_destroy", "V02", "threads are left after destroy()"},
+        Wrong{"leaves_descriptors", "V02", "file descriptors are left after destroy()"},
+        Wrong{"takes_any_args", "V03", "{noSuchField: 1} are accepted"},
+        Wrong{"exits_in_filter", "V04", "zoo.example.com/Animal"},
+        Wrong{"writes_past_end", "V04", "wrote past the end"}, Wrong{"changes_its_mind", "V05", "by a new instance"},
+        Wrong{"judges_by_slot", "V06", "with the nodes in the opposite order"},
+        Wrong{"leaks_in_filter", "V09", "memory grows"}, Wrong{"works_long_in_filter", "V10", "more for each node"},
+        Wrong{"small_table", "V11", "zoo.example.com/Animal"}, Wrong{"ignores_no_column", "V12", "killed by SIGSEGV"},
+        Wrong{"keeps_reservations", "V13", "after attempts that were given up"},
+        Wrong{"counts_rows", "V14", "in a block of"}, Wrong{"shares_state", "V15", "imagined away and back"},
+        Wrong{"matches_in_filter", "V16", "match() of berth.labels/1 was denied in"}),
     [](const auto& test) { return std::string(test.param.animal); });
 
 TEST(PluginVerify, PassesAGoodPlugin) {
   const Verified verified = verify(animal("good"));
   EXPECT_EQ(verified.ending.how, "exit 0") << verified.ending.output;
-  EXPECT_EQ(verified.passed.size(), 10u) << verified.ending.output;
+  EXPECT_EQ(verified.passed.size(), 16u) << verified.ending.output;
 }
 
 TEST(PluginVerify, PassesThePoliciesOfBerth) {
@@ -95,7 +106,8 @@ TEST(PluginVerify, PassesThePoliciesOfBerth) {
     // Five of the legacy policies cannot be made without args: a configuration gives them.
     const std::string name = entry.path().filename().string();
     if (entry.path().extension() != ".so" || name == "legacy.so") continue;
-    const Verified verified = verify(entry.path().string(), {"--checks", "V02,V03,V04,V05,V06,V07,V08,V09"});
+    const Verified verified =
+        verify(entry.path().string(), {"--checks", "V02,V03,V04,V05,V06,V07,V08,V09,V12,V13,V14,V15,V16"});
     EXPECT_EQ(verified.ending.how, "exit 0") << name << '\n' << verified.ending.output;
     ++seen;
   }

@@ -40,6 +40,7 @@ Result<std::unique_ptr<Simulation>, text::Diagnostics> Simulation::make(SymbolTa
   parts.extender_binding = scheduler::ExtenderBinding::recorded;
   parts.recorder = options.recorder;
   parts.traps_unasked_fields = configuration.plugins.verdict_reuse == config::VerdictReuse::verify;
+  parts.withheld = options.withheld;
   auto scheduler = scheduler::ManualScheduler::make(std::move(parts));
   if (extenders.ok() && scheduler.ok())
     return std::unique_ptr<Simulation>(

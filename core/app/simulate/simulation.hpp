@@ -39,6 +39,7 @@ class Simulation {
     std::function<std::optional<Error>(cluster::RecordedWrite::Kind kind, std::string_view key)> refuse = {};
     /// Asked before each decision: true ends run_until_idle() and run_to_the_end() where they are. Empty: never.
     std::function<bool()> is_too_late = {};
+    framework::Withheld withheld = {};        // from one plugin while it is made; for checks
     recording::Recorder* recorder = nullptr;  // gets all that happens; null: nothing is recorded
   };
   /// Called with every decision, at the time of the clock.

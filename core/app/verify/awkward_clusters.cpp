@@ -111,6 +111,21 @@ std::string mixed_nodes(std::size_t count, bool reversed) {
   return text;
 }
 
+std::string many_nodes(std::size_t count) {
+  std::string text = "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [";
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string_view taints =
+        i % 64 == 3 ? "\"taints\": [{\"key\": \"dedicated\", \"effect\": \"NoSchedule\"}]" : "";
+    text += fmt::format(
+        "{}{{\"apiVersion\": \"v1\", \"kind\": \"Node\", \"metadata\": {{\"name\": \"node-{}\", \"labels\": "
+        "{{\"kubernetes.io/hostname\": \"node-{}\", \"topology.kubernetes.io/zone\": \"zone-{}\"}}}}, \"spec\": "
+        "{{{}}}, "
+        "\"status\": {{\"allocatable\": {{\"cpu\": \"{}\", \"memory\": \"8Gi\", \"pods\": \"110\"}}}}}}",
+        i == 0 ? "" : ",\n", i, i, i % 3, taints, i % 5 == 4 ? 0 : 4 + i % 64);
+  }
+  return text + "]}\n";
+}
+
 std::string mixed_pods(std::size_t count, const std::string& prefix) {
   std::string text;
   for (std::size_t i = 0; i < count; ++i) {

@@ -20,6 +20,8 @@ std::vector<AwkwardCluster> awkward_clusters();
 /// So many nodes of several kinds: zones, taints, full, empty and unschedulable ones, with a few pods on them.
 /// `reversed`: the same nodes, put in the opposite order.
 std::string mixed_nodes(std::size_t count, bool reversed = false);
+/// So many nodes, of which 64 after another are of several kinds: a list in JSON, which is quick to read.
+std::string many_nodes(std::size_t count);
 /// So many waiting pods, of several kinds in turn, named PREFIX-0 and so on.
 std::string mixed_pods(std::size_t count, const std::string& prefix = "waiting");
 

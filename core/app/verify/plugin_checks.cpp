@@ -10,7 +10,9 @@
 #include <map>
 
 #include "app/verify/awkward_clusters.hpp"
+#include "app/verify/cycle_checks.hpp"
 #include "app/verify/plugin_cost.hpp"
+#include "app/verify/said_of_nodes.hpp"
 #include "text/diagnostics.hpp"
 #include "text/parse.hpp"
 
@@ -18,7 +20,6 @@ namespace berth::app {
 namespace {
 
 constexpr std::size_t k_properties_max = 30;
-constexpr std::size_t k_examples_max = 3;
 // V09: more than this for each decision is a leak.
 constexpr std::int64_t k_growth_bytes_max = 64;
 constexpr int k_warm_decisions = 400, k_measured_decisions = 4'000;
@@ -27,15 +28,6 @@ constexpr double k_node_ns_max = 20'000;
 constexpr std::size_t k_timed_nodes = 2'000, k_timed_rounds = 7;
 
 using Reuse = config::VerdictReuse;
-
-/// Null, and why it is, where it cannot be made.
-std::unique_ptr<PluginUnderTest> make(const TestedPlugins& tested, Findings& findings,
-                                      PluginUnderTest::Options options = {}) {
-  auto made = PluginUnderTest::make(tested, options);
-  if (made.ok()) return std::move(*made);
-  findings.wrong(made.error().message);
-  return nullptr;
-}
 
 std::size_t entries_of(const char* directory) {
   std::size_t count = 0;
@@ -46,28 +38,10 @@ std::size_t entries_of(const char* directory) {
   return count;
 }
 
-/// Says the first few of many.
-class Examples {
- public:
-  explicit Examples(Findings& findings) : findings_(findings) {}
-  void add(std::string what) {
-    if (++count_ <= k_examples_max) findings_.wrong(std::move(what));
-  }
-  ~Examples() {
-    if (count_ > k_examples_max) findings_.wrong(fmt::format("and {} more of this kind", count_ - k_examples_max));
-  }
-  Examples(const Examples&) = delete;
-  Examples& operator=(const Examples&) = delete;
-
- private:
-  Findings& findings_;
-  std::size_t count_ = 0;
-};
-
 /// abi/plugin.h: create() and destroy(); ext/services.h: no task is under way after destroy().
 void starts_and_ends(const TestedPlugins& tested, Findings& findings) {
   const auto once = [&] {
-    const auto made = make(tested, findings);
+    const auto made = make_or_say(tested, findings);
     if (made != nullptr) made->put(mixed_nodes(10) + mixed_pods(4));
     if (made != nullptr) made->decide();
     return made != nullptr;
@@ -91,11 +65,17 @@ std::string_view wrong_value(const text::Value& property) {
   return "7";
 }
 
+bool can_be_made_with(const std::string& args, const TestedPlugins& tested) {
+  PluginUnderTest::Options options;
+  options.args = args;
+  return PluginUnderTest::make(tested, options).ok();
+}
+
 /// abi/plugin.h, args_schema.
 void refuses_nonsense(const TestedPlugins& tested, Findings& findings) {
   std::vector<std::string> nonsense = {"{noSuchField: 1}"};
   {
-    const auto made = make(tested, findings);
+    const auto made = make_or_say(tested, findings);
     if (made == nullptr) return;
     const auto found = made->plugins().plugins.find(tested.notes.front().plugin);
     const char* const schema = found ? found->plugin->args_schema : nullptr;
@@ -113,27 +93,18 @@ void refuses_nonsense(const TestedPlugins& tested, Findings& findings) {
           nonsense.push_back(fmt::format("{{{}: {}}}", member.key, value));
   }
   // A refusal says something only where the same without nonsense is none.
-  if (!PluginUnderTest::make(tested, {.args = "{}"}).ok()) {
+  if (!can_be_made_with("{}", tested)) {
     findings.note("it cannot do without args: what it refuses is not looked at");
     return;
   }
   for (const std::string& args : nonsense)
-    if (PluginUnderTest::make(tested, {.args = args}).ok())
-      findings.wrong(fmt::format("the args {} are accepted", args));
+    if (can_be_made_with(args, tested)) findings.wrong(fmt::format("the args {} are accepted", args));
   findings.note(fmt::format("{} args", nonsense.size()));
-}
-
-bool is_error_of(const report::Decision& decision, const TestedPlugins& tested) {
-  return decision.code == framework::Code::error &&
-         std::any_of(tested.notes.begin(), tested.notes.end(), [&](const loader::PluginNote& note) {
-           return decision.message.find(note.plugin) != std::string::npos ||
-                  decision.post_filter_message.find(note.plugin) != std::string::npos;
-         });
 }
 
 /// abi/status.h: ERROR is for what is broken, not for what is unusual.
 void decides(const std::string& manifests, const TestedPlugins& tested, Findings& findings) {
-  const auto made = make(tested, findings);
+  const auto made = make_or_say(tested, findings);
   if (made == nullptr) return;
   made->put(manifests);
   Examples examples(findings);
@@ -143,50 +114,12 @@ void decides(const std::string& manifests, const TestedPlugins& tested, Findings
   findings.note(fmt::format("{} decisions", decisions.size()));
 }
 
-/// What is said about each node by name, for comparisons.
-std::map<std::string, std::string> answers_of(const cycle::Explanation& explanation, const TestedPlugins& tested) {
-  std::map<std::string, std::string> answers;
-  if (explanation.pod_rejection)
-    answers["*"] =
-        fmt::format("{}: {}", explanation.pod_rejection->plugin, fmt::join(explanation.pod_rejection->reasons, ", "));
-  if (!explanation.error.empty()) answers["*"] += explanation.error;
-  for (const cycle::NodeExplanation& node : explanation.nodes) {
-    std::string answer =
-        node.plugin.empty() ? "fits" : fmt::format("{}: {}", node.plugin, fmt::join(node.reasons, ", "));
-    for (std::size_t i = 0; i < node.scores.size(); ++i)
-      if (tested.has(explanation.scorers[i]))
-        answer += fmt::format(", {} scores {}", explanation.scorers[i], node.scores[i]);
-    answers[node.node] = std::move(answer);
-  }
-  return answers;
-}
-
-using Answers = std::map<std::string, std::map<std::string, std::string>>;  // by pod, then by node
-
-/// Only what the tested plugins say differently counts: a node that another plugin rejects first is not of interest.
-void compare(const Answers& first, const Answers& second, std::string_view when, Findings& findings) {
-  Examples examples(findings);
-  for (const auto& [pod, nodes] : first) {
-    const auto other = second.find(pod);
-    if (other == second.end()) continue;
-    for (const auto& [node, answer] : nodes)
-      if (const auto now = other->second.find(node); now != other->second.end() && now->second != answer)
-        examples.add(fmt::format("{} on {}: \"{}\", and {} \"{}\"", pod, node, answer, when, now->second));
-  }
-}
-
-Answers explained(PluginUnderTest& plugin, const std::vector<model::PodPtr>& pods, const TestedPlugins& tested) {
-  Answers answers;
-  for (const model::PodPtr& pod : pods) answers[pod->key()] = answers_of(plugin.scheduler().explain(pod), tested);
-  return answers;
-}
-
 /// ext/filter.h and score.h: a pure function of what was declared.
 void answers_the_same(const TestedPlugins& tested, Findings& findings) {
   std::string decisions[2];
   Answers answers[2];
   for (int time = 0; time < 2; ++time) {
-    const auto made = make(tested, findings);
+    const auto made = make_or_say(tested, findings);
     if (made == nullptr) return;
     const std::vector<model::PodPtr> pods = made->put(mixed_nodes(150) + mixed_pods(16));
     made->simulation().take_in();
@@ -202,7 +135,7 @@ void answers_the_same(const TestedPlugins& tested, Findings& findings) {
 void order_does_not_matter(const TestedPlugins& tested, Findings& findings) {
   Answers answers[2];
   for (const bool reversed : {false, true}) {
-    const auto made = make(tested, findings);
+    const auto made = make_or_say(tested, findings);
     if (made == nullptr) return;
     const std::vector<model::PodPtr> pods = made->put(mixed_nodes(1'300, reversed) + mixed_pods(8));
     made->simulation().take_in();
@@ -213,7 +146,7 @@ void order_does_not_matter(const TestedPlugins& tested, Findings& findings) {
 
 /// abi/plugin.h, deps: verdicts are kept, and each is held against a fresh one.
 void declares_its_inputs(const TestedPlugins& tested, Findings& findings) {
-  const auto made = make(tested, findings, {.reuse = Reuse::verify});
+  const auto made = make_or_say(tested, findings, {.reuse = Reuse::verify});
   if (made == nullptr) return;
   made->put(mixed_nodes(120) + mixed_pods(8));
   made->decide();
@@ -235,7 +168,7 @@ void declares_its_inputs(const TestedPlugins& tested, Findings& findings) {
 
 /// ext/bind.h: a call that is not answered at once is completed, once.
 void bindings_end(const TestedPlugins& tested, Findings& findings) {
-  const auto made = make(tested, findings);
+  const auto made = make_or_say(tested, findings);
   if (made == nullptr) return;
   made->put(mixed_nodes(20) + mixed_pods(12));
   const std::vector<report::Decision> decisions = made->decide();
@@ -251,12 +184,14 @@ void bindings_end(const TestedPlugins& tested, Findings& findings) {
       examples.add(fmt::format("{} has the node {}, and is not bound: {}", decision.pod->key(), decision.node,
                                decision.pre_bind.empty() ? "its binding did not end" : decision.pre_bind));
   }
+  for (std::string& misuse : made->scheduler().decision_parts().framework.host().misuse.sentences())
+    if (misuse.find("completed twice") != std::string::npos) findings.wrong(std::move(misuse));
   findings.note(fmt::format("{} pods", placed));
 }
 
 /// What so many attempts leave behind, per attempt.
 std::optional<std::int64_t> growth_bytes(const TestedPlugins& tested, bool with_plugins, Findings& findings) {
-  const auto made = make(tested, findings, {.reuse = Reuse::off, .with_plugins = with_plugins});
+  const auto made = make_or_say(tested, findings, {.reuse = Reuse::off, .with_plugins = with_plugins});
   if (made == nullptr) return std::nullopt;
   const std::vector<model::PodPtr> pods = made->put(mixed_nodes(40) + mixed_pods(4));
   made->simulation().take_in();
@@ -325,7 +260,30 @@ std::vector<PluginCheck> plugin_checks() {
            {{"", declares_its_inputs}}},
           {"V08", "bindings end", "A pod that has a node is bound.", {{"", bindings_end}}},
           {"V09", "memory", "Attempts leave no memory behind.", {{"", keeps_no_memory}}},
-          {"V10", "time", "A node takes microseconds, not more.", {{"", is_quick}}}};
+          {"V10", "time", "A node takes microseconds, not more.", {{"", is_quick}}},
+          {"V11", "65,536 nodes", "It works with as many nodes as a cluster may have.", {{"", judges_many_nodes}}},
+          {"V12",
+           "absent columns",
+           "Where the host does not know a column or field, it refuses to be made or does without.",
+           {{"", does_without_columns}}},
+          {"V13",
+           "attempts given up",
+           "An attempt that ends early, whenever it does, changes no later answer.",
+           {{"before reserve", forgets_early_ends},
+            {"after reserve", forgets_reservations},
+            {"pods that are deleted on their way", survives_deletions}}},
+          {"V14",
+           "block sizes",
+           "What it says of a node does not depend on the nodes that it is asked about together with it.",
+           {{"", blocks_do_not_matter}}},
+          {"V15",
+           "clones",
+           "What is imagined on a clone of its state stays there, and a pod that goes and comes back changes nothing.",
+           {{"", clones_are_apart}}},
+          {"V16",
+           "thread tags",
+           "It calls no function of the host where that may not be called.",
+           {{"", keeps_thread_tags}}}};
 }
 
 }  // namespace berth::app

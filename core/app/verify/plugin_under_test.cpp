@@ -77,6 +77,7 @@ Status PluginUnderTest::load(const TestedPlugins& tested, const Options& options
   Simulation::Options simulation;
   simulation.start_wall_ns = k_start_wall_ns;
   simulation.record_writes = false;
+  simulation.withheld = options.withheld;
   auto made = Simulation::make(symbols_, configuration_, plugins_, std::move(simulation));
   if (!made.ok()) return Error{made.error().render()};
   simulation_ = std::move(*made);

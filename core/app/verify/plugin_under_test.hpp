@@ -32,7 +32,8 @@ class PluginUnderTest {
   struct Options {
     config::VerdictReuse reuse = config::VerdictReuse::verify;
     bool with_plugins = true;  // false: the same profile without those of the file
-    std::string args = {};     // of the first of them, as YAML in one line; empty: those of the configuration, or none
+    framework::Withheld withheld = {};
+    std::string args = {};  // of the first of them, as YAML in one line; empty: those of the configuration, or none
   };
 
   /// Loads, configures and creates. Fails with what the loader, the configuration or the plugins say.

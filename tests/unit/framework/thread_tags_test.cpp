@@ -73,6 +73,46 @@ TEST(ThreadTags, IdsAreMadeAtStartInCyclesOnWorkersAndInTheQueueOnly) {
   EXPECT_EQ(f.in(observe::Point::pre_bind, [&] { return f.intern(); }), 0u);
 }
 
+TEST(ThreadTags, ADenialIsKeptOnceForChecksAndOnlyForThem) {
+  Caller f;
+  f.in(observe::Point::pre_bind, [&] { return f.intern(); });
+  EXPECT_EQ(f.host.misuse.sentences(), std::vector<std::string>{});
+  f.host.traps_unasked_fields = true;
+  for (int i = 0; i < 3; ++i) f.in(observe::Point::pre_bind, [&] { return f.intern(); });
+  const std::vector<std::string> said = f.host.misuse.sentences();
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said.front().find("example.com/Caller: "), std::string::npos) << said.front();
+  EXPECT_NE(said.front().find("was denied in"), std::string::npos) << said.front();
+  for (std::size_t i = 0; i < 2 * MisuseRecord::k_sentences_max; ++i) f.host.misuse.add(fmt::format("misuse {}", i));
+  EXPECT_EQ(f.host.misuse.sentences().size(), MisuseRecord::k_sentences_max);
+}
+
+/// What a host of an older minor would answer.
+TEST(Binder, WithholdsTheColumnAndTheFieldsThatACheckNames) {
+  FrameworkFixture f;
+  FakePlugin& plugin = f.make_plugin("example.com/Caller");
+  std::vector<std::uint32_t> columns;
+  std::uint64_t fields = 0;
+  plugin.create = [&](const berth_binder_v1& binder, berth_note_v1*) -> berth_code {
+    columns.clear();
+    for (const std::uint32_t kind : {BERTH_COL_PODS, BERTH_COL_NAME, BERTH_COL_UNSCHEDULABLE})
+      columns.push_back(binder.column(binder.ctx, kind, {nullptr, 0}));
+    fields = binder.pod_fields(binder.ctx, BERTH_POD_IDENTITY);
+    return BERTH_OK;
+  };
+  ASSERT_TRUE(f.create_from(plugin, "/plugins/caller.so", {}).ok());
+  EXPECT_EQ(columns, (std::vector<std::uint32_t>{0, 1, 2}));
+  EXPECT_EQ(fields, BERTH_POD_IDENTITY);
+  f.host.withheld = {.plugin = "example.com/Caller", .column = 1, .pod_fields = true};
+  ASSERT_TRUE(f.create_from(plugin, "/plugins/caller.so", {}).ok());
+  EXPECT_EQ(columns, (std::vector<std::uint32_t>{0, BERTH_NO_COLUMN, 1}));
+  EXPECT_EQ(fields, 0u);
+  f.host.withheld.plugin = "example.com/Other";
+  ASSERT_TRUE(f.create_from(plugin, "/plugins/caller.so", {}).ok());
+  EXPECT_EQ(columns, (std::vector<std::uint32_t>{0, 1, 2}));
+  EXPECT_EQ(fields, BERTH_POD_IDENTITY);
+}
+
 TEST(ThreadTags, AThreadOfThePluginsOwnIsNowhere) {
   Caller f;
   berth_id id = 1;

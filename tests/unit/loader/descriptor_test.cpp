@@ -102,6 +102,36 @@ TEST(Descriptor, IsRefusedWhenItCannotBeMeant) {
          l.ops.filter = nullptr;
        },
        "P043: example.com/A: berth.filter/1 lacks filter; example.com/A lacks create;"},
+      {"two plugins of one name", [](Library& l) { l.library.plugin_count = 2; },
+       "P017: the library has two plugins example.com/A;"},
+      {"no plugins", [](Library& l) { l.library.plugin_count = 0; },
+       "P017: the library has 0 plugins, expected 1..256;"},
+      {"a short library", [](Library& l) { l.library.struct_size = offsetof(berth_library_v1, plugins); },
+       "P017: library descriptor has struct_size 16, expected 24..65536;"},
+      {"a short plugin", [](Library& l) { l.plugin.struct_size = offsetof(berth_plugin_v1, destroy); },
+       "P017: plugin 0 descriptor has struct_size 88, expected 96..65536;"},
+      {"many services", [](Library& l) { l.plugin.service_count = 1000; },
+       "P017: example.com/A: service_count is 1000, expected 0..256;"},
+      {"services that are not there", [](Library& l) { l.plugin.service_count = 1; },
+       "P017: example.com/A: services is NULL, count is 1;"},
+      {"a service without a name",
+       [](Library& l) {
+         l.services[0] = nullptr;
+         l.plugin.services = l.services;
+         l.plugin.service_count = 1;
+       },
+       "P017: example.com/A: services[0] is NULL;"},
+      {"many reasons", [](Library& l) { l.plugin.reason_count = 1u << 20; },
+       "P017: example.com/A: reason_count is 1048576, expected 0..4096;"},
+      {"a code of a reason that is nowhere",
+       [](Library& l) { l.reasons[1].code = reinterpret_cast<const char*>(std::uintptr_t{64}); },
+       "P017: example.com/A: reasons[1].code is no text that ends;"},
+      {"a schema that is nowhere",
+       [](Library& l) { l.plugin.args_schema = reinterpret_cast<const char*>(std::uintptr_t{64}); },
+       "P017: example.com/A: args_schema is no text that ends;"},
+      {"a table that is nowhere", [](Library& l) { l.points[0].ops = nullptr; },
+       "P017: example.com/A: ops table of berth.filter/1 is NULL;"},
+      {"destroy", [](Library& l) { l.plugin.destroy = nullptr; }, "P043: example.com/A lacks destroy;"},
       {"services",
        [](Library& l) {
          l.services[0] = "berth.weather/1";
@@ -115,6 +145,122 @@ TEST(Descriptor, IsRefusedWhenItCannotBeMeant) {
     given.change(library);
     EXPECT_EQ(library.findings(), given.want) << given.name;
   }
+}
+
+TEST(Descriptor, OffersAPointOnce) {
+  Library library;
+  const berth_point_v1 twice[] = {library.points[0], library.points[0]};
+  library.plugin.points = twice;
+  library.plugin.point_count = 2;
+  EXPECT_EQ(library.findings(), "P017: example.com/A: berth.filter/1 is offered twice;");
+}
+
+/// The first words of a table, for points whose functions do not matter here.
+struct Table {
+  std::uint32_t struct_size = 0, second = 0;
+  void* rest[14] = {};
+};
+
+std::string findings_about(const char* point, const void* ops) {
+  Library library;
+  library.points[0] = {point, ops};
+  return library.findings();
+}
+
+TEST(Descriptor, IsRefusedForAnyTableThatIsShorterThanTheFirst) {
+  for (const char* const point : {"queue", "prepare", "filter", "post_filter", "score", "reserve", "permit", "bind",
+                                  "requeue", "groups", "domains"}) {
+    const std::string id = fmt::format("berth.{}/1", point);
+    Table table;
+    table.struct_size = first_bytes(id) - 8;
+    EXPECT_EQ(findings_about(id.c_str(), &table),
+              fmt::format("P017: example.com/A: ops table of {} has struct_size {}, expected {}..65536;", id,
+                          table.struct_size, first_bytes(id)));
+    table.struct_size = 70'000;
+    EXPECT_NE(findings_about(id.c_str(), &table).find("has struct_size 70000, expected"), std::string::npos) << id;
+  }
+}
+
+TEST(Descriptor, IsRefusedForUnknownFlagsOfAnyTableThatHasSome) {
+  for (const char* const point :
+       {"prepare", "filter", "post_filter", "reserve", "permit", "bind", "groups", "domains"}) {
+    const std::string id = fmt::format("berth.{}/1", point);
+    Table table;
+    table.struct_size = sizeof table;
+    table.second = 1u << 30;
+    EXPECT_NE(findings_about(id.c_str(), &table).find(id + ": flags has unknown bits 0x40000000;"), std::string::npos)
+        << findings_about(id.c_str(), &table);
+    table.second = 0;
+    EXPECT_EQ(findings_about(id.c_str(), &table).find("unknown bits"), std::string::npos) << id;
+  }
+}
+
+TEST(Descriptor, IsRefusedForUnknownValuesOfAScore) {
+  berth_score_ops_v1 ops{};
+  ops.struct_size = sizeof ops;
+  ops.normalize_kind = 99;
+  ops.score = [](void*, const berth_cycle_v1*, const berth_node_block_v1*, int64_t*, berth_note_v1*) -> berth_code {
+    return BERTH_OK;
+  };
+  EXPECT_EQ(findings_about("berth.score/1", &ops),
+            "P043: example.com/A: berth.score/1 lacks a normalize_kind of 0..5, found 99;");
+  ops.normalize_kind = BERTH_NORM_NONE;
+  ops.deps = 1u << 20;
+  ops.reserved = 7;
+  EXPECT_EQ(findings_about("berth.score/1", &ops),
+            "P017: example.com/A: berth.score/1: deps has unknown bits 0x100000; "
+            "example.com/A: berth.score/1: the reserved field is 0x7, expected 0;");
+}
+
+TEST(Descriptor, IsRefusedForTablesWithoutTheirFunctions) {
+  struct Case {
+    const char *point, *lacks;
+  };
+  const Case cases[] = {{"queue", "one of key, less and pre_enqueue"},
+                        {"prepare", "one of pre_filter and pre_score"},
+                        {"filter", "filter"},
+                        {"post_filter", "post_filter"},
+                        {"score", "score"},
+                        {"reserve", "reserve"},
+                        {"permit", "permit"},
+                        {"bind", "one of pre_bind, bind and post_bind"},
+                        {"groups", "group_of"}};
+  for (const Case& given : cases) {
+    const std::string id = fmt::format("berth.{}/1", given.point);
+    Table table;
+    table.struct_size = sizeof table;
+    EXPECT_NE(
+        findings_about(id.c_str(), &table).find(fmt::format("P043: example.com/A: {} lacks {};", id, given.lacks)),
+        std::string::npos)
+        << findings_about(id.c_str(), &table);
+  }
+}
+
+TEST(Descriptor, IsRefusedForHalfOfWhatBelongsTogether) {
+  berth_prepare_ops_v1 prepare{};
+  prepare.struct_size = sizeof prepare;
+  prepare.pre_filter = [](void*, berth_cycle_v1*, berth_prepare_out_v1*, berth_note_v1*) -> berth_code {
+    return BERTH_OK;
+  };
+  prepare.pod_added = [](void*, berth_cycle_v1*, const berth_pod_v1*, berth_slot, berth_note_v1*) -> berth_code {
+    return BERTH_OK;
+  };
+  EXPECT_EQ(missing_functions("berth.prepare/1", &prepare),
+            (std::vector<std::string>{"pod_removed together with pod_added",
+                                      "state_clone together with pod_added and pod_removed"}));
+  berth_bind_ops_v1 bind{};
+  bind.struct_size = sizeof bind;
+  bind.post_bind = [](void*, berth_cycle_v1*, const berth_bind_call_v1*) {};
+  bind.pre_bind_check = [](void*, const berth_cycle_v1*, berth_slot, uint32_t*, berth_note_v1*) -> berth_code {
+    return BERTH_OK;
+  };
+  EXPECT_EQ(missing_functions("berth.bind/1", &bind),
+            std::vector<std::string>{"pre_bind together with pre_bind_check"});
+  berth_requeue_ops_v1 requeue{};
+  requeue.struct_size = sizeof requeue;
+  requeue.interest_count = 3;
+  EXPECT_EQ(missing_functions("berth.requeue/1", &requeue),
+            std::vector<std::string>{"interests, of which there are some"});
 }
 
 TEST(Descriptor, MayMakeItsReasonsWithTheServiceInstead) {

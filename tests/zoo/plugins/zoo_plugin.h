@@ -47,6 +47,9 @@ static const berth_bind_ops_v1 zoo_bind_ops = {sizeof(berth_bind_ops_v1), 0, 0, 
 #ifndef ZOO_NOTE_TEXT
 #define ZOO_NOTE_TEXT "plugin=" ZOO_NAME "\0version=" ZOO_VERSION "\0points=berth.filter/1\0"
 #endif
+#ifndef ZOO_ARGS_SCHEMA
+#define ZOO_ARGS_SCHEMA (const char*)0
+#endif
 #ifndef ZOO_DEPS
 #define ZOO_DEPS BERTH_DEP_EVERYTHING
 #endif
@@ -97,7 +100,9 @@ static berth_code zoo_create(const berth_host_v1* host, const berth_binder_v1* b
   return BERTH_OK;
 }
 #endif
+#ifndef ZOO_OWN_DESTROY
 static void zoo_destroy(void* self) { (void)self; }
+#endif
 
 static const berth_point_v1 zoo_points[] = ZOO_POINTS;
 #ifdef ZOO_SERVICES
@@ -116,7 +121,7 @@ static const berth_plugin_v1 zoo_plugin = {(uint32_t)sizeof(berth_plugin_v1),
                                            ZOO_NAME,
                                            ZOO_VERSION,
                                            "Lets every node pass.",
-                                           (const char*)0,
+                                           ZOO_ARGS_SCHEMA,
                                            zoo_points,
                                            zoo_reasons,
                                            ZOO_SERVICE_LIST,

@@ -130,9 +130,12 @@ Result<Project> project_of(const PluginNewOptions& options) {
   const bool is_cxx = options.language == "c++";
   const bool both = options.points.size() == 2 && has(options.points, "filter") && has(options.points, "score");
   const auto is_of_nodes = [](const std::string& point) { return point == "filter" || point == "score"; };
-  if (options.points.empty() || (options.language == "rust" && !both) ||
+  const bool is_sample = options.language == "rust" || options.language == "zig";
+  if (options.points.empty() || (is_sample && !both) ||
       (!is_cxx && !std::all_of(options.points.begin(), options.points.end(), is_of_nodes))) {
-    return Error{"the skeleton in Rust has filter and score, that in C one or both of them, and that in C++ any point"};
+    return Error{
+        "the skeletons in Rust and Zig have filter and score, that in C one or both of them, and that in C++ any "
+        "point"};
   }
 
   Project project;
@@ -153,12 +156,17 @@ Result<Project> project_of(const PluginNewOptions& options) {
                    {"{plugin}", domain + '/' + name},
                    {"{class}", name},
                    {"{target}", project.target}};
-  // That in Rust is a sample of the SDK, with names of its own.
+  // Those in Rust and Zig are samples of the SDK, with names of their own.
   if (options.language == "rust")
     project.words.insert(project.words.end(), {{"example.com/PodDensity", domain + '/' + name},
                                                {"PodDensity", name},
                                                {"rust_pod_density", project.target},
                                                {"pod_density", project.target}});
+  if (options.language == "zig")
+    project.words.insert(project.words.end(), {{"example.com/PodCeiling", domain + '/' + name},
+                                               {"PodCeiling", name},
+                                               {"zig_pod_ceiling", project.target},
+                                               {"pod_ceiling", project.target}});
   return project;
 }
 

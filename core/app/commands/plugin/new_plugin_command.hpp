@@ -8,7 +8,7 @@ namespace berth::app {
 
 struct PluginNewOptions {
   std::string name;                                       // "example.com/PreferRack", or "PreferRack": of example.com
-  std::string language = "c++";                           // c++, c, rust
+  std::string language = "c++";                           // c++, c, rust, zig
   std::vector<std::string> points = {"filter", "score"};  // extension points that the policy has
   std::string directory;                                  // where the project's folder goes; empty: here
 };

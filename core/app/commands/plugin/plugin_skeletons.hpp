@@ -5,10 +5,10 @@
 
 namespace berth::app {
 
-/// A file of the projects that `berth plugin new` writes: sdk/skeletons, and the Rust sample of sdk/examples, as they were
+/// A file of the projects that `berth plugin new` writes: sdk/skeletons, and the Rust and Zig samples of sdk/examples, as they were
 /// when berth was built (plugin_skeletons.cpp.in).
 struct SkeletonFile {
-  std::string_view language;  // "c++", "c", "rust"; empty: of every language
+  std::string_view language;  // "c++", "c", "rust", "zig"; empty: of every language
   std::string_view path;      // in the project's folder; may have {target} in it
   std::string_view text;
   std::string_view about;  // for the project's README; empty: it is not listed there
