@@ -9,10 +9,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <new>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace berth::loader {
@@ -23,7 +21,6 @@ constexpr unsigned k_noexec_seal = 0x0008u;
 constexpr unsigned k_exec = 0x0010u;
 constexpr std::size_t k_name_bytes_max = 200;
 constexpr std::size_t k_chunk_bytes = std::size_t{1} << 20;
-constexpr std::chrono::milliseconds k_seal_pause{20};
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
@@ -111,7 +108,7 @@ Status JudgedBytes::copy_and_seal(int fd, std::uint64_t size) {
       return Unit{};
     }
   }
-  const Status sealed = seal(sealed_.fd(), [] { std::this_thread::sleep_for(k_seal_pause); });
+  const Status sealed = seal(sealed_.fd(), [] {});  // the kernel waits for such pages itself, tens of milliseconds
   if (!sealed.ok()) {
     not_sealed_ = "sealing the copy: " + sealed.error().message;
     return Unit{};

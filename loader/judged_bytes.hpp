@@ -63,7 +63,7 @@ class JudgedBytes {
 };
 
 /// Seals a memory file against every change. A page that the kernel holds at this moment, to move it or to look at it, or a
-/// writable mapping makes it busy: tried at most k_seal_attempts times, with `wait` between. Fails with what fcntl() said.
+/// writable mapping makes it busy: tried at most k_seal_attempts times, with a call of `wait` between. Fails with what fcntl() said.
 inline constexpr int k_seal_attempts = 5;
 Status seal(int fd, const std::function<void()>& wait);
 
