@@ -55,7 +55,7 @@ inline std::size_t position_of(std::uint64_t rank) noexcept {
 }
 
 /// A node that wins, and its weighted sum of scores.
-struct Winner {
+struct BestNode {
   cache::Slot slot = cache::k_no_slot;
   std::int64_t total = 0;
 };

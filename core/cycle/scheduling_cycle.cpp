@@ -339,7 +339,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
   const auto count = static_cast<std::uint32_t>(feasible.size());
   if (!others_score) {
     ++reuse_counts_.ranked;
-    const Winner best = entry.best();
+    const BestNode best = entry.best();
     return Choice{Chosen{best.slot, node_count, count, best.total}};
   }
   totals_.assign(feasible.size(), 0);
@@ -387,11 +387,11 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_groups(Search&
   reuse_counts_.bytes = classes_.bytes();
   if (!entry.judge_groups(context, columns_)) return std::nullopt;
   const std::uint32_t feasible = entry.groups().feasible();
-  std::optional<Winner> best;
-  if (feasible == 1) best = Winner{entry.groups().only(snapshot_)};
+  std::optional<BestNode> best;
+  if (feasible == 1) best = BestNode{entry.groups().only(snapshot_)};
   if (feasible > 1) best = entry.best_of_groups(context, snapshot_, columns_);
   if (feasible != 0 && !best) return std::nullopt;
-  if (options_.reuse == config::VerdictReuse::verify && !agrees(context, feasible, best.value_or(Winner()))) {
+  if (options_.reuse == config::VerdictReuse::verify && !agrees(context, feasible, best.value_or(BestNode()))) {
     reuse_check_.add_choice(context, best ? best->slot : snapshot_.order().front());
     return std::nullopt;
   }
@@ -574,7 +574,7 @@ Explanation SchedulingCycle::explain(const model::PodPtr& pod, ExplainWith with)
   return Explainer(*this).explain(pod, with);
 }
 
-bool SchedulingCycle::agrees(const framework::CycleContext& of_class, std::uint32_t feasible, const Winner& best) {
+bool SchedulingCycle::agrees(const framework::CycleContext& of_class, std::uint32_t feasible, const BestNode& best) {
   // In a context without a class plugins count from the start.
   auto context = framework_.pool(framework_.index_of(of_class.pod()->scheduler_name)).take();
   context->begin(of_class.pod(), 0, ++cycle_id_, &snapshot_);

@@ -183,7 +183,7 @@ class SchedulingCycle {
   /// What the decision under way has found about reused answers; of plugins that it names none is reused from now on.
   void report_undeclared_inputs(const model::Pod& pod);
   /// Whether a search that counts from the start finds as many feasible nodes, and the same best.
-  bool agrees(const framework::CycleContext& of_class, std::uint32_t feasible, const Winner& best);
+  bool agrees(const framework::CycleContext& of_class, std::uint32_t feasible, const BestNode& best);
   std::optional<std::int32_t> percentage(const framework::ProfileRuntime& profile) const noexcept;
 
   framework::Framework& framework_;

@@ -237,8 +237,8 @@ bool DomainGroups::add_scores(const framework::Scorer& scorer, std::uint32_t kin
   return true;
 }
 
-std::optional<Winner> DomainGroups::best(framework::CycleContext& context, const framework::DomainColumns& columns,
-                                         std::span<const RowScores> rows, const cache::Snapshot& snapshot) {
+std::optional<BestNode> DomainGroups::best(framework::CycleContext& context, const framework::DomainColumns& columns,
+                                           std::span<const RowScores> rows, const cache::Snapshot& snapshot) {
   sums_.assign(open_.size(), 0);
   if (!columns.scorers.empty()) show(open_);
   for (const framework::DomainColumns::Range& range : columns.scorers) {
@@ -256,7 +256,7 @@ std::optional<Winner> DomainGroups::best(framework::CycleContext& context, const
   }
   list_candidates(true);
   const GroupRanking::Best best = ranking_.best(candidates_);
-  return Winner{slot_at(snapshot, best.position), best.total};
+  return BestNode{slot_at(snapshot, best.position), best.total};
 }
 
 std::size_t DomainGroups::bytes() const noexcept {

@@ -82,8 +82,8 @@ class DomainGroups {
   /// The only node. Requires: feasible() == 1.
   cache::Slot only(const cache::Snapshot& snapshot);
   /// The node that wins; absent: a scorer broke, or left its range. Requires: judge() just before, feasible() != 0.
-  std::optional<Winner> best(framework::CycleContext& context, const framework::DomainColumns& columns,
-                             std::span<const RowScores> rows, const cache::Snapshot& snapshot);
+  std::optional<BestNode> best(framework::CycleContext& context, const framework::DomainColumns& columns,
+                               std::span<const RowScores> rows, const cache::Snapshot& snapshot);
 
   std::size_t bytes() const noexcept;
 

@@ -334,8 +334,8 @@ bool ClassEntry::judge_groups(framework::CycleContext& context, const framework:
   return groups_->judge(context, columns);
 }
 
-std::optional<Winner> ClassEntry::best_of_groups(framework::CycleContext& context, const cache::Snapshot& snapshot,
-                                                 const framework::DomainColumns& columns) {
+std::optional<BestNode> ClassEntry::best_of_groups(framework::CycleContext& context, const cache::Snapshot& snapshot,
+                                                   const framework::DomainColumns& columns) {
   return groups_->best(context, columns, row_scores_, snapshot);
 }
 

@@ -50,7 +50,7 @@ class ClassEntry {
   /// False where groups() stand in for the ranking.
   bool has_ranking() const noexcept { return !list_stale_; }
   /// The chosen node. Requires: update_scores() just before, feasible() not empty.
-  Winner best() { return {ranking_.slots()[ranking_.best()], ranking_.highest()}; }
+  BestNode best() { return {ranking_.slots()[ranking_.best()], ranking_.highest()}; }
   /// Adds the totals of the reusable scorers, parallel to feasible().
   void add_totals(const cache::Snapshot& snapshot, std::span<std::int64_t> totals) const;
 
@@ -62,8 +62,8 @@ class ClassEntry {
   bool judge_groups(framework::CycleContext& context, const framework::DomainColumns& columns);
   DomainGroups& groups() noexcept { return *groups_; }
   /// The winner of groups(). Requires: judge_groups() just before, some node is left. Absent: a scorer broke.
-  std::optional<Winner> best_of_groups(framework::CycleContext& context, const cache::Snapshot& snapshot,
-                                       const framework::DomainColumns& columns);
+  std::optional<BestNode> best_of_groups(framework::CycleContext& context, const cache::Snapshot& snapshot,
+                                         const framework::DomainColumns& columns);
   /// There were too many groups once: not tried again.
   bool has_too_many_groups() const noexcept { return too_many_groups_; }
   /// The most nodes that can be feasible. Requires: update_filters() just before.
