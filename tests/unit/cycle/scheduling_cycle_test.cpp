@@ -43,6 +43,7 @@ TEST(SchedulingCycle, PlacesThePodOnTheBestNodeAndAssumesIt) {
   EXPECT_EQ(f.calls, (Lines{"reserve Devices on n2"}));
   EXPECT_EQ(std::get<Placement>(outcome).evaluated_nodes, 2u);
   EXPECT_EQ(std::get<Placement>(outcome).feasible_nodes, 2u);
+  EXPECT_EQ(std::get<Placement>(outcome).total, 10);
 }
 
 TEST(SchedulingCycle, SaysWhichPluginRejectedEveryNode) {
