@@ -318,8 +318,13 @@ bool ClassEntry::update_groups(framework::CycleContext& context, framework::Node
   scored_ = true;
   journal_for_scores_ = position_;
   row_scores_.clear();
-  for (const Normalized& n : normalized_)
-    if (!n.raw.empty()) row_scores_.push_back({n.scorer, n.raw.data()});
+  row_constant_ = 0;
+  for (const Normalized& n : normalized_) {
+    if (!n.raw.empty())
+      row_scores_.push_back({n.scorer, n.raw.data()});
+    else  // 0 everywhere, which is the highest score where fewer is better
+      row_constant_ += n.scorer->weight * framework::normalized(n.scorer->plugin->score->normalize_kind, 0, {});
+  }
   const DomainGroups::Nodes nodes{snapshot, start, pass_.data(), base_.data(), b.dirty, all_changed};
   if (!groups_->update(nodes, columns, row_scores_, b.domain_slots)) {
     too_many_groups_ = true;
@@ -336,7 +341,9 @@ bool ClassEntry::judge_groups(framework::CycleContext& context, const framework:
 
 std::optional<BestNode> ClassEntry::best_of_groups(framework::CycleContext& context, const cache::Snapshot& snapshot,
                                                    const framework::DomainColumns& columns) {
-  return groups_->best(context, columns, row_scores_, snapshot);
+  std::optional<BestNode> best = groups_->best(context, columns, row_scores_, snapshot);
+  if (best) best->total += row_constant_;
+  return best;
 }
 
 Status ClassEntry::update_scores(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b) {

@@ -153,6 +153,7 @@ class ClassEntry {
   std::unique_ptr<DomainGroups> groups_;
   bool too_many_groups_ = false;
   std::vector<DomainGroups::RowScores> row_scores_;  // of the pod at hand
+  std::int64_t row_constant_ = 0;                    // what the others add to the total of every node
   std::vector<const framework::Scorer*> plain_;      // scorers without normalisation
   std::vector<Normalized> normalized_;
   std::vector<std::int32_t> base_;  // weighted sum of plain_, by list position; k_unscored where not feasible

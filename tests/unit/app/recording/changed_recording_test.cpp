@@ -97,13 +97,26 @@ TEST_F(ChangedRecording, ADifferenceIsThreeLines) {
   std::vector<Record> other = records();
   Record* const attempt = attempt_of(other, "shop/plain-3");
   ASSERT_NE(attempt, nullptr);
-  const std::string node = attempt->text, fit = fmt::format(" of {} that fit\n", attempt->attempt.feasible);
+  const std::string node = attempt->text;
+  const std::string fit = fmt::format(" of {} that fit, total {}\n", attempt->attempt.feasible, attempt->attempt.total);
   attempt->text = "elsewhere";
   EXPECT_EQ(replay(segment(other), {}, "table"), 1);
   EXPECT_NE(
       replayed.find(" shop/plain-3 (attempt 1)\n  recorded: node elsewhere" + fit + "  replayed: node " + node + fit),
       std::string::npos)
       << replayed;
+}
+
+TEST_F(ChangedRecording, TheTotalOfScoresCountsWhereItIsRecorded) {
+  simulate();
+  std::vector<Record> other = records();
+  Record* const attempt = attempt_of(other, "shop/plain-3");
+  ASSERT_NE(attempt, nullptr);
+  const std::int64_t total = attempt->attempt.total++;
+  EXPECT_EQ(replay(segment(other), {}, "table"), 1);
+  EXPECT_NE(replayed.find(fmt::format(", total {}\n", total)), std::string::npos) << replayed;
+  attempt->attempt.total = 0;  // as of an older version
+  EXPECT_EQ(replay(segment(other)), 0) << replayed;
 }
 
 TEST_F(ChangedRecording, HowManyNodesFitCountsUnlessPoliciesAreOthers) {
@@ -114,9 +127,9 @@ TEST_F(ChangedRecording, HowManyNodesFitCountsUnlessPoliciesAreOthers) {
   const std::uint32_t fit = attempt->attempt.feasible++;
   const std::string path = segment(other);
   EXPECT_EQ(replay(path, {}, "table"), 1);
-  EXPECT_NE(
-      replayed.find(fmt::format(" of {} that fit\n  replayed: node {} of {} that fit\n", fit + 1, attempt->text, fit)),
-      std::string::npos)
+  EXPECT_NE(replayed.find(fmt::format(" of {} that fit, total {}\n  replayed: node {} of {} that fit, total {}\n",
+                                      fit + 1, attempt->attempt.total, attempt->text, fit, attempt->attempt.total)),
+            std::string::npos)
       << replayed;
   EXPECT_EQ(replay(path, ""), 0) << replayed;
   EXPECT_EQ(number(replayed, "different"), 0) << replayed;
