@@ -307,7 +307,7 @@ TEST_F(ManifestReader, ReadsItemByItemWhatItReadsAsAWhole) {
   EXPECT_LT(sound, 650);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(BERTH_SANITIZED)
 /// In KiB; nothing: this kernel does not tell, or does not forget the peak before.
 std::optional<long> peak_since_reset(bool resets) {
   if (resets && !(std::ofstream("/proc/self/clear_refs") << "5" << std::flush)) return std::nullopt;
