@@ -47,9 +47,8 @@ std::size_t BindCalls::give_up() {
 bool BindCalls::Call::answer(Verdict verdict) {
   if (answered.exchange(true, std::memory_order_acq_rel)) {
     if (given_up) return false;
-    const std::string misuse = fmt::format("{} was completed twice; the second answer is ignored", point);
-    write_log(*plugin, BERTH_LOG_ERROR, misuse);
-    if (plugin->host().traps_unasked_fields) plugin->host().misuse.add(fmt::format("{}: {}", plugin->name(), misuse));
+    log_misuse(*plugin, Misuse::second_answer,
+               fmt::format("{} was completed twice; the second answer is ignored", point));
     return false;
   }
   const BindDone then = std::exchange(done, {});

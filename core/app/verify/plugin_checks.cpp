@@ -107,10 +107,8 @@ void decides(const std::string& manifests, const TestedPlugins& tested, Findings
   const auto made = make_or_say(tested, findings);
   if (made == nullptr) return;
   made->put(manifests);
-  Examples examples(findings);
   const std::vector<report::Decision> decisions = made->decide();
-  for (const report::Decision& decision : decisions)
-    if (is_error_of(decision, tested)) examples.add(fmt::format("{}: {}", decision.pod->key(), decision.message));
+  say_errors(decisions, tested, "", findings);
   findings.note(fmt::format("{} decisions", decisions.size()));
 }
 
@@ -184,8 +182,7 @@ void bindings_end(const TestedPlugins& tested, Findings& findings) {
       examples.add(fmt::format("{} has the node {}, and is not bound: {}", decision.pod->key(), decision.node,
                                decision.pre_bind.empty() ? "its binding did not end" : decision.pre_bind));
   }
-  for (std::string& misuse : made->scheduler().decision_parts().framework.host().misuse.sentences())
-    if (misuse.find("completed twice") != std::string::npos) findings.wrong(std::move(misuse));
+  say_misuse(*made, framework::Misuse::second_answer, findings);
   findings.note(fmt::format("{} pods", placed));
 }
 

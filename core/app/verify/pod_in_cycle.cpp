@@ -2,6 +2,7 @@
 #include "app/verify/pod_in_cycle.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/bitmap.hpp"
 #include "framework/points/score.hpp"
@@ -78,6 +79,13 @@ std::optional<std::vector<std::uint8_t>> PodInCycle::pass(std::span<const framew
   });
   if (!judged) return std::nullopt;
   return passes;
+}
+
+std::vector<cache::Slot> PodInCycle::passing(const std::vector<std::uint8_t>& passes) const {
+  std::vector<cache::Slot> slots;
+  std::copy_if(candidates_.begin(), candidates_.end(), std::back_inserter(slots),
+               [&](cache::Slot slot) { return passes[slot] != 0; });
+  return slots;
 }
 
 Status PodInCycle::pre_score(std::span<const cache::Slot> nodes) { return framework::run_pre_score(*context_, nodes); }

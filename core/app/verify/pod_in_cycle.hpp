@@ -39,6 +39,8 @@ class PodInCycle {
   /// By slot: whether the filters let the candidates pass. Absent: one of them broke, and `failure` says how.
   std::optional<std::vector<std::uint8_t>> pass(std::span<const framework::PluginInstance* const> filters, Cut cut,
                                                 std::string& failure);
+  /// The candidates that pass() lets pass.
+  std::vector<cache::Slot> passing(const std::vector<std::uint8_t>& passes) const;
   /// By slot: raw scores of these nodes. Requires: pre_score() of them.
   std::optional<std::vector<std::int64_t>> scores(const framework::PluginInstance& scorer,
                                                   std::span<const cache::Slot> nodes, Cut cut, std::string& failure);

@@ -29,6 +29,14 @@ std::map<std::string, std::string> answers_of(const cycle::Explanation& explanat
   return answers;
 }
 
+bool is_error_of(const report::Decision& decision, const TestedPlugins& tested) {
+  return decision.code == framework::Code::error &&
+         std::any_of(tested.notes.begin(), tested.notes.end(), [&](const loader::PluginNote& note) {
+           return decision.message.find(note.plugin) != std::string::npos ||
+                  decision.post_filter_message.find(note.plugin) != std::string::npos;
+         });
+}
+
 }  // namespace
 
 std::unique_ptr<PluginUnderTest> make_or_say(const TestedPlugins& tested, Findings& findings,
@@ -47,12 +55,17 @@ Examples::~Examples() {
   if (count_ > k_examples_max) findings_.wrong(fmt::format("and {} more of this kind", count_ - k_examples_max));
 }
 
-bool is_error_of(const report::Decision& decision, const TestedPlugins& tested) {
-  return decision.code == framework::Code::error &&
-         std::any_of(tested.notes.begin(), tested.notes.end(), [&](const loader::PluginNote& note) {
-           return decision.message.find(note.plugin) != std::string::npos ||
-                  decision.post_filter_message.find(note.plugin) != std::string::npos;
-         });
+void say_errors(const std::vector<report::Decision>& decisions, const TestedPlugins& tested, std::string_view when,
+                Findings& findings) {
+  Examples examples(findings);
+  for (const report::Decision& decision : decisions)
+    if (is_error_of(decision, tested))
+      examples.add(fmt::format("{}{}: {}", when, decision.pod->key(), decision.message));
+}
+
+void say_misuse(PluginUnderTest& plugin, framework::Misuse kind, Findings& findings) {
+  for (std::string& misuse : plugin.scheduler().decision_parts().framework.host().misuse.sentences(kind))
+    findings.wrong(std::move(misuse));
 }
 
 void compare(const Answers& first, const Answers& second, std::string_view when, Findings& findings) {

@@ -31,8 +31,11 @@ class Examples {
   std::size_t count_ = 0;
 };
 
-/// Whether a tested plugin has failed, and not just said no.
-bool is_error_of(const report::Decision& decision, const TestedPlugins& tested);
+/// Finds the decisions in which a tested plugin has failed, and not just said no. `when`: what stands before the pod.
+void say_errors(const std::vector<report::Decision>& decisions, const TestedPlugins& tested, std::string_view when,
+                Findings& findings);
+/// Finds the misuse of that kind that the host has seen so far.
+void say_misuse(PluginUnderTest& plugin, framework::Misuse kind, Findings& findings);
 
 /// What the tested plugins say of nodes, by pod and then by node; "*" is the pod as a whole.
 using Answers = std::map<std::string, std::map<std::string, std::string>>;

@@ -98,4 +98,9 @@ void write_log(const PluginInstance& plugin, std::uint32_t severity, std::string
   write(plugin, severity, message, nullptr, 0);
 }
 
+void log_misuse(const PluginInstance& plugin, Misuse kind, std::string_view message) {
+  write_log(plugin, BERTH_LOG_ERROR, message);
+  if (plugin.host().traps_unasked_fields) plugin.host().misuse.add(kind, fmt::format("{}: {}", plugin.name(), message));
+}
+
 }  // namespace berth::framework

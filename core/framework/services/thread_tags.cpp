@@ -71,12 +71,11 @@ bool is_allowed(const PluginInstance& plugin, std::string_view function, std::ui
   if (owner != nullptr && owner != &plugin.crumb()) return true;
   const Point point = observe::current_point();
   if ((tags_of(point) & where) != 0) return true;
-  std::string denial = fmt::format("{} was denied {}: it may be called from {}", function,
-                                   owner == nullptr ? std::string("in a thread of the plugin's own")
-                                                    : fmt::format("in {}", observe::point_name(point)),
-                                   tag_names(where));
-  write_log(plugin, BERTH_LOG_ERROR, denial);
-  if (plugin.host().traps_unasked_fields) plugin.host().misuse.add(fmt::format("{}: {}", plugin.name(), denial));
+  log_misuse(plugin, Misuse::denied_call,
+             fmt::format("{} was denied {}: it may be called from {}", function,
+                         owner == nullptr ? std::string("in a thread of the plugin's own")
+                                          : fmt::format("in {}", observe::point_name(point)),
+                         tag_names(where)));
   return false;
 }
 

@@ -76,15 +76,17 @@ TEST(ThreadTags, IdsAreMadeAtStartInCyclesOnWorkersAndInTheQueueOnly) {
 TEST(ThreadTags, ADenialIsKeptOnceForChecksAndOnlyForThem) {
   Caller f;
   f.in(observe::Point::pre_bind, [&] { return f.intern(); });
-  EXPECT_EQ(f.host.misuse.sentences(), std::vector<std::string>{});
+  EXPECT_EQ(f.host.misuse.sentences(Misuse::denied_call), std::vector<std::string>{});
   f.host.traps_unasked_fields = true;
   for (int i = 0; i < 3; ++i) f.in(observe::Point::pre_bind, [&] { return f.intern(); });
-  const std::vector<std::string> said = f.host.misuse.sentences();
+  const std::vector<std::string> said = f.host.misuse.sentences(Misuse::denied_call);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_NE(said.front().find("example.com/Caller: "), std::string::npos) << said.front();
   EXPECT_NE(said.front().find("was denied in"), std::string::npos) << said.front();
-  for (std::size_t i = 0; i < 2 * MisuseRecord::k_sentences_max; ++i) f.host.misuse.add(fmt::format("misuse {}", i));
-  EXPECT_EQ(f.host.misuse.sentences().size(), MisuseRecord::k_sentences_max);
+  EXPECT_EQ(f.host.misuse.sentences(Misuse::second_answer), std::vector<std::string>{});
+  for (std::size_t i = 0; i < 2 * MisuseRecord::k_sentences_max; ++i)
+    f.host.misuse.add(Misuse::denied_call, fmt::format("misuse {}", i));
+  EXPECT_EQ(f.host.misuse.sentences(Misuse::denied_call).size(), MisuseRecord::k_sentences_max);
 }
 
 /// What a host of an older minor would answer.
