@@ -4,13 +4,13 @@
 #ifndef ZOO_DEPS
 #define ZOO_DEPS (BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC)
 #endif
-#include <berth/plugin.h>
+#include "zoo_rows.h"
 static uint64_t taken;
 static berth_code zoo_filter(void* self, const berth_cycle_v1* cycle, const berth_node_block_v1* block,
                              berth_filter_out_v1* out, berth_note_v1* note) {
   (void)self, (void)cycle, (void)note;
   for (uint32_t row = 0; row < block->rows; ++row) {
-    const berth_slot slot = block->slots != 0 ? block->slots[row] : block->first_slot + row;
+    const berth_slot slot = slot_of(block, row);
     if (slot >= 64 || (taken >> (slot ^ 1u) & 1) == 0) continue;
     out->pass[row / 64] &= ~((uint64_t)1 << (row % 64));
   }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rejects a node after five pods were reserved on it, and takes no reservation back. */
 #define ZOO_OWN_FILTER
-#include <berth/plugin.h>
+#include "zoo_rows.h"
 static uint32_t reserved[4096];
-static berth_slot slot_of(const berth_node_block_v1* block, uint32_t row) {
-  return block->slots != 0 ? block->slots[row] : block->first_slot + row;
-}
 static berth_code zoo_filter(void* self, const berth_cycle_v1* cycle, const berth_node_block_v1* block,
                              berth_filter_out_v1* out, berth_note_v1* note) {
   (void)self, (void)cycle, (void)note;

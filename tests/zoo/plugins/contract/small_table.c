@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Keeps a table of 5,000 nodes, and gives up where there are more. */
 #define ZOO_OWN_FILTER
-#include <berth/plugin.h>
-static berth_slot slot_of(const berth_node_block_v1* block, uint32_t row) {
-  return block->slots != 0 ? block->slots[row] : block->first_slot + row;
-}
+#include "zoo_rows.h"
 static berth_code zoo_filter(void* self, const berth_cycle_v1* cycle, const berth_node_block_v1* block,
                              berth_filter_out_v1* out, berth_note_v1* note) {
   (void)self, (void)cycle, (void)out, (void)note;
