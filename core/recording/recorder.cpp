@@ -13,9 +13,9 @@ namespace berth::recording {
 namespace {
 
 constexpr std::size_t k_buffer_bytes = std::size_t{256} << 10;
-// So many records wake the writer. To wake a thread takes as long as hundreds of records, on the thread that decides: where
-// records come fast, the writer looks for them by itself, often, so that they stay below that number and the same memory, which
-// the processor has at hand, is used again and again.
+// So many records wake the writer, which takes the thread that adds them as long as hundreds of records. After a batch of
+// k_fast_batch the writer looks again after k_fast_period by itself: then fewer records wait than would wake it, and the memory
+// that they take stays in the processor's cache.
 constexpr std::size_t k_batch = 4'096, k_fast_batch = 128;
 constexpr std::chrono::milliseconds k_fast_period{4};
 // The wall clock was set, and did not merely drift.

@@ -12,7 +12,7 @@
 namespace berth::recording {
 
 /// Records on their way to the thread that writes them, in their order. What comes with every decision and every change
-/// of a pod or node takes a small entry; all else is kept whole.
+/// of a pod takes a small entry; all else is kept whole.
 ///
 /// Threads: one at a time. Memory: kept by clear(), to be used again.
 class WaitingRecords {
@@ -53,6 +53,7 @@ class WaitingRecords {
   /// The attempt of a pod that got a node.
   void add_placement(std::int64_t at_ns, const model::PodPtr& pod, Symbol node, const Attempt& attempt) {
     entries_.push_back({Kind::attempt, false, node, at_ns, pod, attempt});
+    prefetch(entries_.size() + k_prefetched);
   }
   /// A look after so many of these records. Requires: there are records, or one follows; looks come in their order.
   void add_look(std::size_t records_before) { looks_.push_back(records_before); }
@@ -87,6 +88,14 @@ class WaitingRecords {
   }
 
  private:
+  /// The entry of that number is about to be written. The writer's processor has it, which emptied it the last time.
+  void prefetch(std::size_t number) const noexcept {
+    if (number >= entries_.capacity()) return;
+    __builtin_prefetch(entries_.data() + number, 1);
+    __builtin_prefetch(entries_.data() + number + 1, 1);
+  }
+
+  static constexpr std::size_t k_prefetched = 3;
   struct Entry {
     Kind kind;
     bool is_whole;  // it is the next of whole_

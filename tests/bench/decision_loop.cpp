@@ -21,6 +21,13 @@ struct Options : CommonOptions {
   std::size_t record_in_turns = 0;
 };
 
+/// Of a decision, from the seconds of so many.
+double middle_us(std::vector<double> seconds, std::size_t decisions) {
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle * 1e6 / static_cast<double>(decisions);
+}
+
 int run(const Options& options) {
   SymbolTable symbols;
   const auto workload = read_workload(options.workload, symbols, options.nodes);
@@ -48,20 +55,13 @@ int run(const Options& options) {
     }
     recorder = std::move(*started);
   }
-  const DecisionRun f = run_decisions(*workload, symbols, configuration, plugins, {recorder.get(), options.record_in_turns});
+  const DecisionRun f =
+      run_decisions(*workload, symbols, configuration, plugins, {recorder.get(), options.record_in_turns});
   if (recorder) {
     recorder->stop();
     const recording::RecorderCounts counts = recorder->counts();
     std::cerr << fmt::format("recorded {} records in {} bytes, dropped {}\n", counts.records, counts.bytes,
                              counts.dropped);
-  }
-  if (!f.other_slices.empty()) {
-    const auto middle_us = [&](std::vector<double> slices) {
-      std::nth_element(slices.begin(), slices.begin() + static_cast<std::ptrdiff_t>(slices.size() / 2), slices.end());
-      return slices[slices.size() / 2] * 1e6 / static_cast<double>(options.record_in_turns);
-    };
-    std::cerr << fmt::format("CPU of a decision, medians of slices: {:.3f} us recorded, {:.3f} us not recorded\n",
-                             middle_us(f.recorded_slices), middle_us(f.other_slices));
   }
   std::string wrong;
   double check_seconds = 0;
@@ -75,12 +75,18 @@ int run(const Options& options) {
   if (f.violations != 0)
     wrong += fmt::format("{}{} violations of verdict reuse", wrong.empty() ? "" : "; ", f.violations);
   const double rate = static_cast<double>(f.placements.size()) / f.seconds;
+  std::string turns;
+  if (!f.other_slices.empty())
+    turns = fmt::format(R"(,"recorded_us":{:.3f},"not_recorded_us":{:.3f})",
+                        middle_us(f.recorded_slices, options.record_in_turns),
+                        middle_us(f.other_slices, options.record_in_turns));
   if (options.json)
     std::cout << fmt::format(
         R"({{"workload":"{}","policies":"{}","reuse":"{}","nodes":{},"decisions":{},"placed":{},"seconds":{:.6f},"cpu_seconds":{:.6f},"rate":{:.0f},)"
-        R"("allocations_per_cycle":{},"mean_allocations_per_cycle":{:.2f},"checked":{},"wrong":"{}"}})",
+        R"("allocations_per_cycle":{},"mean_allocations_per_cycle":{:.2f},"checked":{},"wrong":"{}"{}}})",
         workload->name, options.linked ? "linked" : "so", options.reuse, workload->nodes.size(), f.placements.size(),
-        f.placed(), f.seconds, f.cpu_seconds, rate, f.typical_allocations(), f.mean_allocations(), is_checked, wrong);
+        f.placed(), f.seconds, f.cpu_seconds, rate, f.typical_allocations(), f.mean_allocations(), is_checked, wrong,
+        turns);
   else
     std::cout << fmt::format(
         "{} ({}, reuse {}): {} decisions on {} nodes in {:.3f} s, {:.0f}/s, {:.3f} s of CPU, {} allocations in a cycle "
@@ -106,7 +112,7 @@ int main(int argc, char** argv) {
   cli.add_option("--nodes", options.nodes, "So many nodes instead of what the file says");
   cli.add_option("--record", options.record, "Record the decisions in this directory, as a running scheduler does");
   cli.add_option("--record-in-turns", options.record_in_turns,
-                 "Record so many decisions, leave as many out, and so on; print the CPU of both");
+                 "Record so many decisions, leave as many out, and so on; --json has the CPU of either");
   cli.add_option("--config", options.config, "Configuration file instead of the default profile");
   cli.add_flag("--linked", options.linked, "Policies linked in instead of loaded");
   return berth::bench::run_command(cli, argc, argv, [&] { return berth::bench::run(options); });
