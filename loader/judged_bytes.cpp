@@ -140,11 +140,11 @@ Status JudgedBytes::read_plain(int fd, std::uint64_t size) {
 
 std::string JudgedBytes::mapped_name(std::string_view name) { return "/memfd:" + plain_name(name) + " (deleted)"; }
 
-Status seal(int fd, const std::function<void()>& wait) {
+Status seal(int fd, const std::function<void()>& between_attempts) {
   constexpr int k_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
   for (int attempt = 1; ::fcntl(fd, F_ADD_SEALS, k_seals) != 0; ++attempt) {
     if (errno != EBUSY || attempt == k_seal_attempts) return Error{error_text(errno)};
-    wait();
+    between_attempts();
   }
   // Looked at again, since the judgement rests on it.
   const int seals = ::fcntl(fd, F_GET_SEALS);

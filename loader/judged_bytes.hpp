@@ -62,10 +62,11 @@ class JudgedBytes {
   std::string not_sealed_;
 };
 
-/// Seals a memory file against every change. A page that the kernel holds at this moment, to move it or to look at it, or a
-/// writable mapping makes it busy: tried at most k_seal_attempts times, with a call of `wait` between. Fails with what fcntl() said.
 inline constexpr int k_seal_attempts = 5;
-Status seal(int fd, const std::function<void()>& wait);
+/// Seals a memory file against every change. It is busy while the kernel holds one of its pages, to move it or to look at it,
+/// and while it has a writable mapping: then `between_attempts` is called and it is tried again, k_seal_attempts times in all.
+/// Fails with what fcntl() said.
+Status seal(int fd, const std::function<void()>& between_attempts);
 
 /// "/proc/self/fd/7".
 std::string path_of_descriptor(int fd);

@@ -182,7 +182,7 @@ class SchedulingCycle {
   void forget_changed_plugins();
   /// What the decision under way has found about reused answers; of plugins that it names none is reused from now on.
   void report_undeclared_inputs(const model::Pod& pod);
-  /// Whether a search that counts from the start finds as many feasible nodes, and the same best.
+  /// Whether a search that counts from the start finds as many feasible nodes, and the same best with the same total.
   bool agrees(const framework::CycleContext& of_class, std::uint32_t feasible, const BestNode& best);
   std::optional<std::int32_t> percentage(const framework::ProfileRuntime& profile) const noexcept;
 

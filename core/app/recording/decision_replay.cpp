@@ -34,7 +34,7 @@ class RecordedClock final : public Clock {
 };
 
 std::string words_of_rejection(const std::string& message) { return "no node: " + message; }
-/// Only the node, without the others. A total of 0 is not known.
+/// The node alone where `feasible` is absent. A total of 0 is not said: nodes were not compared, or it was not recorded.
 std::string words_of_placement(const std::string& node, std::optional<std::uint32_t> feasible, std::int64_t total) {
   if (!feasible) return "node " + node;
   return fmt::format("node {} of {} that fit{}", node, *feasible, total == 0 ? "" : fmt::format(", total {}", total));

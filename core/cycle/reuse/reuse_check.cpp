@@ -146,9 +146,9 @@ void ReuseCheck::compare_scores(const framework::CycleContext& context, ClassEnt
       add(context, plain == 1 ? fresh_.scorer(0).plugin : nullptr, "score", slot, score_text(entry.plain_sum(at)),
           score_text(fresh_.plain_sum(at)));
   }
-  if (found_.empty() && entry.has_ranking() && entry.best().slot != fresh_.best().slot)
-    add(context, nullptr, "choice", fresh_.best().slot, blocks_.snapshot().row(entry.best().slot).node->name,
-        "the node itself");
+  if (!found_.empty() || !entry.has_ranking()) return;
+  const cache::Slot kept = entry.best().slot, fresh = fresh_.best().slot;
+  if (kept != fresh) add(context, nullptr, "choice", fresh, blocks_.snapshot().row(kept).node->name, "the node itself");
 }
 
 void ReuseCheck::add(const framework::CycleContext& context, const framework::PluginInstance* plugin, const char* point,
