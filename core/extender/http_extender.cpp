@@ -138,7 +138,7 @@ void HttpExtender::post(HttpClient& client, Address to, std::string body, Terms 
   request.timeout_of_all = true;
   request.retry.when_told = false;
   request.written_once = true;
-  request.may_go = terms.may_go;
+  if (terms.may_go) request.may_go = [may_go = terms.may_go](bool /*may_be_done*/) { return may_go(); };
   client.send(std::move(request), [this, to = std::move(to), terms = std::move(terms), redirects,
                                    done = std::move(done)](Result<Response> answer) {
     const bool elsewhere = answer.ok() && (answer->status == k_temporary || answer->status == k_permanent);

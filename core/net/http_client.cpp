@@ -199,7 +199,7 @@ bool HttpClient::State::is_admitted(const Request& request) const {
 }
 
 asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Request& request, const Identity& who,
-                                                                       Deadline end) {
+                                                                       Deadline end, bool may_be_done) {
   const Result<std::string> asked = question(request, who);
   if (!asked.ok()) co_return Attempt(asked.error());
   Result<std::unique_ptr<Connection>> acquired = co_await acquire(who, end);
@@ -218,7 +218,7 @@ asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Req
   bool keeps = false;
   Attempt out(stopped_error());
   try {
-    if (const Status may_go = request.may_go ? request.may_go() : Status(Unit{}); may_go.ok()) {
+    if (const Status may_go = request.may_go ? request.may_go(may_be_done) : Status(Unit{}); may_go.ok()) {
       out = co_await converse(*connection, request, *asked, until, keeps);
     } else {
       out = Attempt(may_go.error());
@@ -361,13 +361,13 @@ asio::awaitable<Result<Response>> HttpClient::State::carry_out(const Request& re
     if (stopped || !is_admitted(request)) co_return stopped_error();
     Attempt tried(Error{"", ErrorCode::unreachable});
     if (who.ok())
-      tried = co_await attempt(request, *who, end);
+      tried = co_await attempt(request, *who, end, tries.was_uncertain);
     else
       tried.outcome = Error{who.error().message, ErrorCode::unreachable};
     while (tried.stale) {
       // Most likely nothing was asked; for writes that is not enough to be certain.
       tries.was_uncertain = true;
-      tried = co_await attempt(request, *who, end);
+      tried = co_await attempt(request, *who, end, tries.was_uncertain);
     }
     if (tries.made++ > 0) tries.retried.push_back(tried.outcome.ok() ? tried.outcome->status : 0);
     const bool was_uncertain = tries.was_uncertain;
@@ -376,7 +376,7 @@ asio::awaitable<Result<Response>> HttpClient::State::carry_out(const Request& re
     if (!delay || (end != Deadline::max() && std::chrono::steady_clock::now() + *delay >= end)) {
       if (tried.outcome.ok())
         tried.outcome->was_uncertain = was_uncertain;
-      else if (was_uncertain)
+      else if (was_uncertain && !tried.is_final)
         co_return Error{tried.outcome.error().message, ErrorCode::connection_broken};
       co_return std::move(tried.outcome);
     }

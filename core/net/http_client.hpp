@@ -48,8 +48,9 @@ struct Request {
   std::int32_t priority =
       0;  // among those as urgent: higher goes first, but for one in ten when others waited for long
   /// Asked each time right before the request is written, when limit and connection are there, on an I/O thread; quick.
-  /// An Error: nothing is written, nothing is tried again, and that is the answer. Empty: always.
-  std::function<Status()> may_go = {};
+  /// `may_be_done`: an earlier try may have been carried out. An Error: nothing is written, nothing is tried again, and
+  /// that is the answer, also when an earlier try may have been carried out. Empty: always.
+  std::function<Status(bool may_be_done)> may_go = {};
   std::uint64_t fence_ticket = 0;  // the client's: what the fence gave when the request was handed over
 };
 

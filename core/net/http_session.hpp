@@ -120,7 +120,7 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   void release(std::unique_ptr<Connection> connection);
   /// Closes connections that have been idle for at least that long.
   void drop_idle(std::chrono::nanoseconds at_least);
-  asio::awaitable<Attempt> attempt(const Request& request, const Identity& identity, Deadline end);
+  asio::awaitable<Attempt> attempt(const Request& request, const Identity& identity, Deadline end, bool may_be_done);
   /// Asks on that connection; `keeps`: another request may follow on it.
   asio::awaitable<Attempt> converse(Connection& connection, const Request& request, const std::string& question,
                                     Deadline until, bool& keeps);

@@ -237,6 +237,9 @@ void Ledger::judge_room(const PodState& pod, const SentWrite& by) {
         return one.second || (one.first.by != by.by && one.first.sent_ns > unknown_from_ns);
       });
   if (is_excused) return;
+  for (const PodState* const other : cluster_.pods_on(pod.node))
+    tell_(fmt::format("on {}: {} wants {}{}", pod.node, other->name, other->wants.text(),
+                      other->leaving_ns == k_not_yet ? "" : ", is deleted and not gone"));
   report_("no node is over-committed",
           fmt::format("{} has {}; with {} its pods want {}", pod.node, node.has.text(), pod.name, used.text()));
 }

@@ -169,6 +169,51 @@ TEST_F(GatedWriter, ABindingThatHasWaitedForTooLongFails) {
   EXPECT_TRUE(server.store().bindings().empty());
 }
 
+/// Bindings of which the answer is lost, at a gate that closes after the first try.
+class LostAnswer : public GatedWriter {
+ protected:
+  void lose(const Faults& faults) {
+    start(-1, 1);
+    gate->watch_in_step(true);
+    gate->node_present("n1", "1");
+    server.inject(faults);
+    decide(put_pod("p"), "n1", "1");
+    ASSERT_TRUE(until([&] { return !server.writes().empty(); }));
+    gate->watch_in_step(false);
+    ASSERT_TRUE(until([&] { return gate->waiting() == 1; })) << "its room stays taken: it may have been carried out";
+    server.inject({});
+  }
+};
+
+TEST_F(LostAnswer, IsSentAgainWhenTheWatchOfNodesIsBack) {
+  Faults faults;
+  faults.internal_error = 1;
+  lose(faults);
+  gate->watch_in_step(true);
+  ASSERT_TRUE(come(1));
+  EXPECT_EQ(outcomes.front(), "bound");
+  EXPECT_EQ(server.store().bindings().size(), 1U);
+}
+
+TEST_F(LostAnswer, IsBoundWhenTheServerSaysSoAfterTheNodeIsGone) {
+  Faults faults;
+  faults.lost_answer = 1;
+  lose(faults);
+  gate->node_absent("n1", "1");
+  gate->watch_in_step(true);
+  ASSERT_TRUE(come(1));
+  EXPECT_EQ(outcomes.front(), "bound");
+}
+
+TEST_F(LostAnswer, IsBoundWhenTheServerSaysSoAfterTheWait) {
+  Faults faults;
+  faults.lost_answer = 1;
+  lose(faults);
+  advance(10s);
+  ASSERT_TRUE(come(1));
+  EXPECT_EQ(outcomes.front(), "bound");
+}
+
 TEST_F(GatedWriter, StoppingEndsTheWaitAtOnce) {
   start(-1);
   gate->node_present("n1", "1");

@@ -211,7 +211,7 @@ TEST(HttpClientOrder, WhetherARequestMayGoIsAskedWhenItsConnectionIsThere) {
   request.method = net::Method::post;
   request.target = "/judged";
   request.retry = {5, std::chrono::milliseconds(1)};
-  request.may_go = [&] {
+  request.may_go = [&](bool) {
     ++asked;
     return may_go ? Status(Unit{}) : Status(Error{"it is too late", ErrorCode::withheld});
   };

@@ -163,21 +163,21 @@ void KubeWriter::in_order(const PodRef& pod, Done done, std::function<void(Done 
 }
 
 void KubeWriter::bind(const PodRef& pod, std::string_view node_name, Done done) {
-  Binding binding{pod, std::string(node_name)};
+  auto binding = std::make_shared<Binding>(Binding{pod, std::string(node_name)});
   // Looked up now: the caller may take the pod for failed while the binding still waits here.
-  if (gate_) binding.judged = gate_->node_of(pod.uid, node_name);
+  if (gate_) binding->judged = gate_->node_of(pod.uid, node_name);
   in_order(pod, std::move(done),
            [this, binding = std::move(binding)](Done answered) { send_binding(binding, std::move(answered)); });
 }
 
-void KubeWriter::send_binding(Binding binding, Done done) {
-  const PodRef& pod = binding.pod;
+void KubeWriter::send_binding(const BindingPtr& binding, Done done) {
+  const PodRef& pod = binding->pod;
   JsonObject metadata;
   metadata.text("name", pod.name).text("namespace", pod.ns);
   if (!pod.uid.empty()) metadata.text("uid", pod.uid);
   JsonObject body;
   body.text("kind", "Binding").text("apiVersion", "v1").json("metadata", metadata.done());
-  body.json("target", JsonObject().text("kind", "Node").text("name", binding.node_name).done());
+  body.json("target", JsonObject().text("kind", "Node").text("name", binding->node_name).done());
   net::Request request;
   request.method = net::Method::post;
   request.priority = priority_of(pod);
@@ -185,40 +185,49 @@ void KubeWriter::send_binding(Binding binding, Done done) {
   request.body = body.done();
   request.retry = k_write_retry;
   request.urgent = true;
-  if (binding.judged) request.may_go = [gate = gate_, node = *binding.judged] { return gate->admit(node); };
+  if (binding->judged)
+    request.may_go = [gate = gate_, binding](bool may_be_done) {
+      binding->may_be_bound |= may_be_done;
+      return gate->admit(*binding->judged);
+    };
   client_.send(std::move(request), [this, binding, done = std::move(done)](Result<net::Response> response) {
     const bool was_uncertain = response.ok() && response->was_uncertain;
     Result<std::string> answer = body_of(std::move(response));
     if (answer.ok()) return done(Unit{});
     const Error& error = answer.error();
     if (error.code == ErrorCode::nodes_unknown) return wait_at_gate(binding, done);
-    const bool uncertain = was_uncertain || error.code == ErrorCode::connection_broken ||
-                           error.code == ErrorCode::internal_error || error.code == ErrorCode::timeout ||
-                           error.code == ErrorCode::service_unavailable;
-    if (uncertain && error.code != ErrorCode::stopped)
-      return verify_binding(binding.pod, binding.node_name, error, done);
-    done(error);
+    binding->may_be_bound |= was_uncertain || error.code == ErrorCode::connection_broken ||
+                             error.code == ErrorCode::internal_error || error.code == ErrorCode::timeout ||
+                             error.code == ErrorCode::service_unavailable;
+    give_up_binding(*binding, error, done);
   });
 }
 
-/// Not in the client: what waits there keeps others from being sent.
-void KubeWriter::wait_at_gate(Binding binding, Done done) {
-  if (binding.wait_end_ns == 0) binding.wait_end_ns = gate_->wait_end_ns();
-  gate_->when_in_step(binding.wait_end_ns, [this, binding, done = std::move(done)](const Status& in_step) {
-    if (!in_step.ok()) return done(in_step);
+/// Not in the client: what waits there keeps others from being sent. Also one that may be bound: its room stays taken
+/// until it is sent again or looked up.
+void KubeWriter::wait_at_gate(const BindingPtr& binding, Done done) {
+  if (binding->wait_end_ns == 0) binding->wait_end_ns = gate_->wait_end_ns();
+  gate_->when_in_step(binding->wait_end_ns, [this, binding, done = std::move(done)](const Status& in_step) {
+    if (!in_step.ok()) return give_up_binding(*binding, in_step.error(), done);
     send_binding(binding, done);
   });
 }
 
+void KubeWriter::give_up_binding(const Binding& binding, const Error& error, Done done) {
+  if (binding.may_be_bound && error.code != ErrorCode::stopped) return verify_binding(binding, error, std::move(done));
+  done(error);
+}
+
 /// The answer to a binding got lost, or came to a repetition of it: what is so, the pod says.
-void KubeWriter::verify_binding(const PodRef& pod, std::string node_name, Error heard, Done done) {
+void KubeWriter::verify_binding(const Binding& binding, Error heard, Done done) {
+  const PodRef& pod = binding.pod;
   net::Request request;
   request.target = pod_path(pod, "");
   request.priority = priority_of(pod);
   request.retry = until_answered();
   request.urgent = true;
   request.answer_bytes_max = k_object_bytes_max;
-  client_.send(std::move(request), [pod, node = std::move(node_name), heard = std::move(heard),
+  client_.send(std::move(request), [pod, node = binding.node_name, heard = std::move(heard),
                                     done = std::move(done)](Result<net::Response> response) {
     const Result<std::string> body = body_of(std::move(response));
     const bool is_bound = body.ok() && field_of(*body, "spec.nodeName") == node &&

@@ -61,16 +61,20 @@ class KubeWriter final : public ClusterWriter {
     std::string node_name;
     std::optional<PlacedNode> judged = {};  // by the gate; nothing: it is sent in any case
     std::int64_t wait_end_ns = 0;           // of the gate; 0: it has not waited
+    bool may_be_bound = false;              // a try may have been carried out, of which no answer came
   };
-  void send_binding(Binding binding, Done done);
-  void wait_at_gate(Binding binding, Done done);
+  using BindingPtr = std::shared_ptr<Binding>;  // one thing of it happens at a time
+  void send_binding(const BindingPtr& binding, Done done);
+  void wait_at_gate(const BindingPtr& binding, Done done);
+  /// Ends a binding that is not sent again.
+  void give_up_binding(const Binding& binding, const Error& error, Done done);
   void send_status(const PodRef& pod, const PodStatusPatch& patch, bool urgent, const StatusWrites::WritePtr& write,
                    Done done);
   void send_eviction(const PodRef& pod, Done done);
   void send_object(const ObjectWrite& write, ObjectDone done);
   std::uint64_t send_patch(const PodRef& pod, std::string_view subresource, std::string content_type, std::string body,
                            bool urgent, Done done);
-  void verify_binding(const PodRef& pod, std::string node_name, Error heard, Done done);
+  void verify_binding(const Binding& binding, Error heard, Done done);
 
   const Clock& clock_;
   const FindPod find_pod_;
