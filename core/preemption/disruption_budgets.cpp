@@ -18,16 +18,16 @@ DisruptionBudgets::DisruptionBudgets(framework::ObjectStore& objects, BudgetRead
       read_(std::move(read)),
       watch_(objects.watch(std::string(k_budget_resource), budget_fields())) {}
 
-bool DisruptionBudgets::refresh() {
+void DisruptionBudgets::refresh() {
   const std::uint64_t now = objects_.epoch(watch_);
-  if (now == epoch_) return false;
+  if (now == epoch_) return;
   epoch_ = now;
   budgets_.clear();
   objects_.each(watch_, {}, [this](const framework::Projection& projection) {
     if (read_) budgets_.push_back(read_(projection));
     return true;
   });
-  return true;
+  ++version_;
 }
 
 bool protects(const DisruptionBudget& budget, Symbol ns, const model::Labels& labels) {

@@ -36,15 +36,17 @@ class DisruptionBudgets {
   /// Declares the watch, so: before the cluster is read.
   DisruptionBudgets(framework::ObjectStore& objects, BudgetReader read);
 
-  /// Reads what changed; true when something did.
-  bool refresh();
+  /// Reads what changed.
+  void refresh();
+  /// Grows when something changed. More than one search has to notice.
+  std::uint64_t version() const noexcept { return version_; }
   const std::vector<DisruptionBudget>& all() const noexcept { return budgets_; }
 
  private:
   framework::ObjectStore& objects_;
   const BudgetReader read_;
   const framework::ObjectStore::WatchId watch_;
-  std::uint64_t epoch_ = 0;
+  std::uint64_t epoch_ = 0, version_ = 1;
   std::vector<DisruptionBudget> budgets_;
 };
 

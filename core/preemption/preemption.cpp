@@ -153,7 +153,7 @@ std::vector<framework::HostService> Preemption::services() {
 
 VictimSearch& Preemption::search_of(const framework::PluginInstance& plugin) {
   std::unique_ptr<VictimSearch>& search = searches_[&plugin];
-  if (!search) search = std::make_unique<VictimSearch>(plugin.host(), *budgets_);
+  if (!search) search = std::make_unique<VictimSearch>(plugin.host(), *budgets_, keeps_answers_);
   return *search;
 }
 

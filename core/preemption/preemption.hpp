@@ -28,9 +28,10 @@ const std::vector<std::string_view>& service_ids();
 class Preemption {
  public:
   /// `is_used`: some plugin declares the service, so that disruption budgets are watched. `review`: lets extenders drop
-  /// candidates and change their victims; empty: there are none.
-  Preemption(framework::ObjectStore& objects, bool is_used, BudgetReader read_budget, CandidateReview review = {})
-      : review_(std::move(review)) {
+  /// candidates and change their victims; empty: there are none. `keeps_answers`: of nodes, from one search to the next.
+  Preemption(framework::ObjectStore& objects, bool is_used, BudgetReader read_budget, CandidateReview review = {},
+             bool keeps_answers = true)
+      : review_(std::move(review)), keeps_answers_(keeps_answers) {
     if (is_used) budgets_.emplace(objects, std::move(read_budget));
   }
   Preemption(const Preemption&) = delete;
@@ -51,6 +52,7 @@ class Preemption {
 
  private:
   const CandidateReview review_;
+  const bool keeps_answers_;
   std::optional<DisruptionBudgets> budgets_;
   std::map<const framework::PluginInstance*, std::unique_ptr<VictimSearch>> searches_;
 };

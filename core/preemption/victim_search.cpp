@@ -57,9 +57,7 @@ VictimChoice::Outcome VictimSearchRun::decide() {
   } else {
     collect_nodes();
     node_count_ = static_cast<std::uint32_t>(nodes_.size());
-    for (std::size_t first = 0, rows = k_first_rows; first < nodes_.size() && !sample_is_full();
-         first += std::exchange(rows, std::min(rows * 4, k_chunk_rows)))
-      run_chunk(std::span<const cache::Slot>(nodes_).subspan(first, std::min(rows, nodes_.size() - first)));
+    if (!search_kept()) search(nodes_);
     rows_.end();
   }
 
@@ -112,6 +110,12 @@ void VictimSearchRun::collect_nodes() {
                 nodes_.end());
 }
 
+void VictimSearchRun::search(std::span<const cache::Slot> nodes) {
+  for (std::size_t first = 0, rows = k_first_rows; first < nodes.size() && !sample_is_full();
+       first += std::exchange(rows, std::min(rows * 4, k_chunk_rows)))
+    run_chunk(nodes.subspan(first, std::min(rows, nodes.size() - first)));
+}
+
 /// Upstream's rule: each list takes that many, and the search is over when both together hold as many and some node
 /// needs no violation.
 bool VictimSearchRun::sample_is_full() const noexcept {
@@ -125,12 +129,15 @@ bool VictimSearchRun::sample_is_full() const noexcept {
 // Budgets.
 
 void VictimSearchRun::match_budgets() {
-  const bool changed = budgets_.refresh();
+  budgets_.refresh();
   const auto& budgets = budgets_.all();
   const auto& shapes = index_.shapes();
   any_budget_ = !budgets.empty();
+  const bool changed = budgets_.version() != of_shapes_.budgets_version;
+  if (changed) search_.kept_.clear();
   if (changed || index_.numbering() != of_shapes_.numbering) of_shapes_.budgets.clear();
   of_shapes_.numbering = index_.numbering();
+  of_shapes_.budgets_version = budgets_.version();
   for (std::size_t s = of_shapes_.budgets.size(); s < shapes.size(); ++s) {
     auto& matching = of_shapes_.budgets.emplace_back();
     for (std::uint32_t b = 0; b < budgets.size(); ++b)
@@ -188,6 +195,7 @@ void VictimSearchRun::collect_victims(std::span<const cache::Slot> slots) {
     row.offset = offset;
     if (row.count == 0) {
       ++without_victims_;
+      if (keeping_ != nullptr) keeping_->keep(slot, KeptAnswers::Kind::no_victims);
       continue;
     }
     offset += row.span;
@@ -296,7 +304,7 @@ void VictimSearchRun::run_chunk(std::span<const cache::Slot> slots) {
     if (bitmap::test(alive_.data(), r)) return;
     const auto row = static_cast<std::uint32_t>(r);
     if (rows_.error(row).empty())
-      without_room_.push_back(nodes[r]);
+      no_room(nodes[r]);
     else
       broken_.emplace(nodes[r], rows_.error(row));
   });
@@ -364,7 +372,7 @@ void VictimSearchRun::rank_rows(std::span<const std::uint32_t> rows) {
 /// Nodes that cannot win any more: more victims only make it worse, and of equals the earlier node is taken.
 bool VictimSearchRun::gives_up_early() const noexcept {
   // Where nodes are all alike it never helps; then it is only tried now and then.
-  return choice_.best && !keep_all_ && (quiet_chunks_ < 2 || quiet_chunks_ % 8 == 0);
+  return choice_.best && !keep_all_ && keeping_ == nullptr && (quiet_chunks_ < 2 || quiet_chunks_ % 8 == 0);
 }
 
 void VictimSearchRun::give_up_hopeless() {
@@ -427,6 +435,10 @@ void VictimSearchRun::finish(std::span<const cache::Slot> slots) {
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     const Row& row = chunk_[changed_[i]];
     const cache::Slot slot = slots[changed_[i]];
+    if (keeping_ != nullptr) {
+      keeping_->keep_room(slot, row.violations, &ranks_[i * words]);
+      continue;
+    }
     if (keep_all_) {
       if (sample_is_full()) return;
       const std::uint32_t wanted = request_.sample_size;
@@ -524,10 +536,7 @@ void VictimSearchRun::search_alone(Row& row, cache::Slot slot, bool& fits) {
   evict_all(row);
   Result<framework::NodeVerdict> verdict = judge_alone(row, slot);
   if (broken(verdict)) return;
-  if (verdict->code != framework::Code::success) {
-    without_room_.push_back(slot);
-    return;
-  }
+  if (verdict->code != framework::Code::success) return no_room(slot);
   for (std::uint32_t turn = 0; turn < row.count; ++turn) {
     const std::uint32_t v = row.offset + turns_[row.offset + turn];
     evicted_[v] = 0;

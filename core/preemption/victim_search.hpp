@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "framework/cycle_context.hpp"
 #include "preemption/disruption_budgets.hpp"
+#include "preemption/kept_answers.hpp"
 #include "preemption/victim_index.hpp"
 #include "preemption/what_if_rows.hpp"
 
@@ -75,20 +76,35 @@ struct VictimChoice {
 ///          so far already rank behind a finished node is given up: by the policy's promise that a further victim never
 ///          improves a rank, the choice is that of the exhaustive search.
 ///          Nodes where a pod would have to go that the attempt spares are no candidates.
+/// Kept:    where all filters that take part judge a node by itself, pods of a class ask a node again only when it has
+///          changed, and the others' answers stand (KeptAnswers). The choice is the same; the second best may be another,
+///          because no node was given up.
 /// Ties:    equal ranks: the node that stands earlier in list order.
 /// Threads: the scheduling thread.
 /// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/preemption.go,
 ///          pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.
 class VictimSearch {
  public:
-  VictimSearch(framework::Host& host, DisruptionBudgets& budgets)
-      : host_(host), budgets_(budgets), index_(host), rows_(host), alone_blocks_(host.snapshot) {}
+  /// keeps_answers: from one search to the next.
+  VictimSearch(framework::Host& host, DisruptionBudgets& budgets, bool keeps_answers = true)
+      : host_(host),
+        budgets_(budgets),
+        keeps_answers_(keeps_answers),
+        index_(host),
+        rows_(host),
+        alone_blocks_(host.snapshot) {}
 
   /// `review` may be empty. The result stays until the next run.
   const VictimChoice& run(framework::CycleContext& context, const berth_preemption_request_v1& request, void* self,
                           const CandidateReview& review, const framework::PodFields& shown = {});
   /// Of the last run.
   const VictimChoice& last() const noexcept { return last_; }
+  struct KeptCounts {
+    std::uint64_t searches = 0;  // that were answered by what was kept
+    std::uint64_t asked = 0;     // nodes that had to be asked in them
+    std::uint64_t refuted = 0;   // of these: what was kept was not what the node says now
+  };
+  const KeptCounts& kept_counts() const noexcept { return kept_counts_; }
 
  private:
   friend class VictimSearchRun;
@@ -107,6 +123,7 @@ class VictimSearch {
   struct Buffers {
     std::vector<cache::Slot> nodes_;  // where to look, in order
     std::vector<cache::Slot> without_room_;
+    std::vector<cache::Slot> asked_;  // of nodes_, those that have no answer that is kept
     // Of the current block of nodes; by row, or by victim.
     std::vector<Row> chunk_;
     std::vector<cache::Slot> chunk_slots_;
@@ -122,11 +139,15 @@ class VictimSearch {
   /// Budgets by shape of the index, made when budgets or shapes change.
   struct BudgetsOfShapes {
     std::vector<std::vector<std::uint32_t>> budgets;
-    std::uint64_t numbering = 0;  // of the index, when those were found
+    std::uint64_t numbering = 0;        // of the index, when those were found
+    std::uint64_t budgets_version = 0;  // likewise
   };
 
   framework::Host& host_;
   DisruptionBudgets& budgets_;
+  const bool keeps_answers_;
+  KeptAnswersTable kept_;
+  KeptCounts kept_counts_;
   VictimIndex index_;
   WhatIfRows rows_;
   framework::NodeBlocks alone_blocks_;

@@ -31,6 +31,12 @@ class VictimSearchRun : private VictimSearch::Buffers {
 
   Outcome decide();
   void collect_nodes();
+  void search(std::span<const cache::Slot> nodes);
+  /// The question that a search asks, where the answers of nodes can be kept.
+  std::optional<KeptAnswers::Question> question_to_keep() const;
+  /// The search by answers that are kept. False: all nodes have to be searched.
+  bool search_kept();
+  void no_room(cache::Slot slot);
   /// How many collect_nodes() would find.
   std::uint32_t count_nodes() const noexcept;
   void run_chunk(std::span<const cache::Slot> slots);
@@ -85,6 +91,7 @@ class VictimSearchRun : private VictimSearch::Buffers {
   void* const self_;
   const CandidateReview& review_;
   const bool keep_all_;                // every candidate is wanted, not only the best
+  KeptAnswers* keeping_ = nullptr;     // gets the answers of the nodes that are searched; null: the choice does
   const framework::PodFields& shown_;  // of pods that the policy is asked about
   bool any_budget_ = false;
 

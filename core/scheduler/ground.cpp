@@ -84,7 +84,8 @@ Ground::Ground(SchedulerParts given)
       evictions(parts.lookup),
       handling_times(metrics),
       preemption(objects, declares(parts.configuration, parts.plugins, preemption::k_service),
-                 budget_reader(parts.symbols), candidate_review(parts.extenders)) {
+                 budget_reader(parts.symbols), candidate_review(parts.extenders),
+                 parts.configuration.plugins.verdict_reuse == config::VerdictReuse::on) {
   if (parts.recorder == nullptr) return;
   recording = std::make_unique<DecisionRecording>(*parts.recorder, cache, snapshot);
   cache.tell(recording.get());

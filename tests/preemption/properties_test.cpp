@@ -165,6 +165,29 @@ std::vector<std::uint32_t> seeds_and_found_ones() {
   return seeds;
 }
 
+/// What a rejection would have evicted; nothing where it would have evicted no pod. It is what the exhaustive search says.
+void compare(const Scene& scene, const scheduler::DecisionParts& host, const model::Pod& pod,
+             const cycle::Rejection& rejection, const Exhaustive& expected, std::optional<Choice>& chosen) {
+  if (rejection.nomination.mode == model::Nomination::Mode::set && rejection.nomination.node != k_no_symbol) {
+    chosen.emplace();
+    chosen->node = scene.symbols.text(rejection.nomination.node);
+    for (const std::string& uid : rejection.victims) chosen->victims.insert(host.cache.find_pod(uid)->pod->key());
+    ASSERT_TRUE(rejection.preemption);
+    chosen->violations = rejection.preemption->violations;
+    EXPECT_EQ(rejection.preemption->candidates, expected.candidates) << pod.key();
+    if (expected.without_violation != 0) {
+      EXPECT_EQ(chosen->violations, 0u) << pod.key();
+    }
+  }
+  ASSERT_EQ(chosen.has_value(), expected.choice.has_value())
+      << pod.key() << ": " << rejection.full_message() << (expected.choice ? " expected " + expected.choice->node : "");
+  if (chosen) {
+    EXPECT_EQ(chosen->node, expected.choice->node) << pod.key();
+    EXPECT_EQ(chosen->victims, expected.choice->victims) << pod.key();
+    EXPECT_EQ(chosen->violations, expected.choice->violations) << pod.key();
+  }
+}
+
 TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
   const Setting setting;
   std::size_t preemptions = 0, with_budgets = 0, with_nominations = 0;
@@ -187,29 +210,12 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
         continue;
       }
       EXPECT_EQ(image_of(host.snapshot, columns), before) << pod->key() << ": a dry run left a trace";
-      const auto& rejection = std::get<cycle::Rejection>(outcome);
       std::optional<Choice> chosen;
-      if (rejection.nomination.mode == model::Nomination::Mode::set && rejection.nomination.node != k_no_symbol) {
-        chosen.emplace();
-        chosen->node = scene.symbols.text(rejection.nomination.node);
-        for (const std::string& uid : rejection.victims) chosen->victims.insert(host.cache.find_pod(uid)->pod->key());
-        ASSERT_TRUE(rejection.preemption);
-        chosen->violations = rejection.preemption->violations;
-        EXPECT_EQ(rejection.preemption->candidates, expected.candidates) << pod->key();
-        if (expected.without_violation != 0) {
-          EXPECT_EQ(chosen->violations, 0u) << pod->key();
-        }
+      ASSERT_NO_FATAL_FAILURE(compare(scene, host, *pod, std::get<cycle::Rejection>(outcome), expected, chosen));
+      if (chosen) {
         ++preemptions;
         with_budgets += scene.budgets.empty() ? 0 : 1;
         with_nominations += nominated.empty() ? 0 : 1;
-      }
-      ASSERT_EQ(chosen.has_value(), expected.choice.has_value())
-          << pod->key() << ": " << rejection.full_message()
-          << (expected.choice ? " expected " + expected.choice->node : "");
-      if (chosen) {
-        EXPECT_EQ(chosen->node, expected.choice->node) << pod->key();
-        EXPECT_EQ(chosen->victims, expected.choice->victims) << pod->key();
-        EXPECT_EQ(chosen->violations, expected.choice->violations) << pod->key();
       }
       host.queue.done(std::move(*ticket));
     }
@@ -219,6 +225,63 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
     EXPECT_GT(preemptions, 50u) << "the scenes have become too easy";
     EXPECT_GT(with_budgets, 20u);
     EXPECT_GT(with_nominations, 10u);
+  }
+}
+
+/// Pods of one workload, one after the other, while victims go and others come and go: what nodes said to an earlier one
+/// is not asked again where it holds.
+TEST(Preemption, PodsThatAreAlikeChooseWhatTheExhaustiveSearchChoosesToo) {
+  const Setting setting;
+  std::size_t preemptions = 0;
+  for (const std::uint32_t seed : tests::seeds()) {
+    SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
+    Scene scene(seed);
+    std::mt19937 random(seed);
+    const auto pass = setting.pass(scene);
+    const scheduler::DecisionParts host = pass->scheduler().decision_parts();
+    std::vector<model::PodPtr> there, kinds;
+    for (const decode::Decoded& object : scene.manifests.objects)
+      if (const auto* pod = std::get_if<model::PodPtr>(&object))
+        ((*pod)->node_name != k_no_symbol ? there : kinds).push_back(*pod);
+    while (auto ticket = host.queue.pop()) host.queue.done(std::move(*ticket));
+    for (int number = 0; number < 20; ++number) {
+      auto like = std::make_shared<model::Pod>(*kinds[random() % 2]);
+      like->name = like->uid = fmt::format("like-{}", number);
+      like->nominated_node = k_no_symbol;
+      host.queue.add(like);
+      auto ticket = host.queue.pop();
+      ASSERT_TRUE(ticket);
+      const model::PodPtr pod = ticket->pod();
+      host.cache.refresh(host.snapshot);
+      const framework::NominatedPods nominated = scene.nominated_for(*pod, host.snapshot);
+      const Exhaustive expected = search_exhaustively(host, pod, nominated, scene.budgets, scene.symbols);
+      cycle::Outcome outcome = host.cycle.run(pod, ticket->pod_class());
+      host.queue.done(std::move(*ticket));
+      if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
+        if (random() % 4 == 0) placement->confirm();
+      } else {
+        std::optional<Choice> chosen;
+        const auto& rejection = std::get<cycle::Rejection>(outcome);
+        ASSERT_NO_FATAL_FAILURE(compare(scene, host, *pod, rejection, expected, chosen));
+        if (chosen) ++preemptions;
+        if (chosen && random() % 2 == 0)
+          for (const std::string& uid : rejection.victims) {
+            ASSERT_TRUE(host.cache.remove_pod(*host.cache.find_pod(uid)->pod).ok());
+            std::erase_if(there, [&](const model::PodPtr& other) { return other->uid == uid; });
+          }
+      }
+      if (!there.empty() && random() % 3 == 0) {
+        const auto at = there.begin() + static_cast<std::ptrdiff_t>(random() % there.size());
+        auto changed = std::make_shared<model::Pod>(**at);
+        changed->priority = static_cast<std::int32_t>(random() % 4) * 10 - 10;
+        ASSERT_TRUE(host.cache.update_pod(changed).ok());
+        *at = std::move(changed);
+      }
+    }
+    if (HasFailure()) return;
+  }
+  if (!tests::are_few_seeds()) {
+    EXPECT_GT(preemptions, 200u) << "the scenes have become too easy";
   }
 }
 

@@ -47,9 +47,9 @@ struct FrameworkFixture : cache::testing::CacheFixture {
     return *instance;
   }
   /// Starts a cycle for the pod. Requires: all plugins are there.
-  CycleContext& begin(model::PodPtr pod) {
+  CycleContext& begin(model::PodPtr pod, std::uint64_t pod_class = 1) {
     context = std::make_unique<CycleContext>(profile);
-    context->begin(std::move(pod), 1, 1, &snapshot);
+    context->begin(std::move(pod), pod_class, 1, &snapshot);
     return *context;
   }
   std::vector<const PluginInstance*> filters() const { return {profile.filter.begin(), profile.filter.end()}; }
