@@ -127,7 +127,8 @@ class Audit {
     const Request request(event.whole);
     if (!schedulers_.contains(request.who) || !(request.is_binding() || request.is_eviction())) return;
     ledger_.sent({request.is_eviction() ? SentWrite::Kind::eviction : SentWrite::Kind::binding, request.who,
-                  event.received_ns, request.ns, request.name, text_at(event.whole, "/requestObject/target/name")});
+                  event.received_ns, request.ns, request.name, text_at(event.whole, "/requestObject/target/name"),
+                  text_at(event.whole, "/requestObject/metadata/uid")});
   }
 
   void take(const Event& event) {
