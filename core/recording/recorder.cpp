@@ -472,6 +472,14 @@ void Recorder::add_placed(model::PodPtr&& pod, Symbol node, const Attempt& attem
   changed_.notify_one();
 }
 
+void Recorder::hold(model::NodePtr node) noexcept try {
+  const Lock lock(mutex_);
+  if (waiting_.removed_nodes.size() < k_waiting_max) waiting_.removed_nodes.push_back(std::move(node));
+} catch (...) {
+  const Lock lock(mutex_);
+  drop_one();
+}
+
 void Recorder::add_state(WholeCluster state) noexcept try {
   Record mark;
   mark.kind = Kind::state_begins;
@@ -520,6 +528,7 @@ void Recorder::take(Waiting& batch) {
   std::swap(batch.records, waiting_.records);
   std::swap(batch.state, waiting_.state);
   batch.state_at = waiting_.state_at;
+  std::swap(batch.removed_nodes, waiting_.removed_nodes);
   batch.dropped = std::exchange(waiting_.dropped, 0);
   waiting_.text_bytes = 0;
   counts_.dropped += batch.dropped;
@@ -555,6 +564,7 @@ void Recorder::run(Writer& writer) {
     // Its memory is used again; what it holds goes here, not on the threads that decide.
     batch.records.clear();
     batch.state.reset();
+    batch.removed_nodes.clear();
     {
       const Lock lock(mutex_);
       counts_ = counts;

@@ -86,6 +86,9 @@ class Recorder {
   /// clock, and that clock is a real one, the time that it took is set here. Threads: one at a time.
   void add_attempt(model::PodPtr pod, Symbol node, std::shared_ptr<const Rejected> rejected, const Attempt& attempt,
                    std::optional<std::int64_t> began_ns) noexcept;
+  /// Keeps a node that is removed until the attempts that were added before it are written: they name it by its symbol, which
+  /// the node holds.
+  void hold(model::NodePtr node) noexcept;
   /// The whole cluster, never in part: all of it counts as one record that waits.
   void add_state(WholeCluster state) noexcept;
   RecorderCounts counts() const;
@@ -105,6 +108,7 @@ class Recorder {
     std::size_t state_at = 0;  // the record that stands for it
     std::size_t text_bytes = 0;
     std::uint64_t dropped = 0;  // after the records
+    std::vector<model::NodePtr> removed_nodes;
     // Once it is taken:
     std::uint64_t records_before = 0;  // of all that were added
     std::uint64_t attempts_end = 0;    // those below it belong to it

@@ -17,7 +17,10 @@ void DecisionRecording::node_put(const model::NodePtr& node) noexcept {
   recorder_.add(recording::record_with(Kind::node, &Record::node, node));
 }
 
-void DecisionRecording::node_removed(const model::Node& node) noexcept { add(Kind::node_gone, node.name); }
+void DecisionRecording::node_removed(const model::NodePtr& node) noexcept {
+  recorder_.hold(node);
+  add(Kind::node_gone, node->name);
+}
 
 void DecisionRecording::pod_put(const model::PodPtr& pod) noexcept {
   recorder_.add(recording::record_with(Kind::placed_pod, &Record::pod, pod));

@@ -28,7 +28,7 @@ class DecisionRecording final : public cache::ChangeObserver {
       : recorder_(recorder), cache_(cache), snapshot_(snapshot) {}
 
   void node_put(const model::NodePtr& node) noexcept override;
-  void node_removed(const model::Node& node) noexcept override;
+  void node_removed(const model::NodePtr& node) noexcept override;
   void pod_put(const model::PodPtr& pod) noexcept override;
   void pod_removed(const model::Pod& pod) noexcept override;
   void pod_given_back(const model::Pod& pod) noexcept override;

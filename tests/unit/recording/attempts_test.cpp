@@ -74,6 +74,17 @@ TEST_F(AttemptsInFiles, AllStandsInTheOrderInWhichItCame) {
   }
 }
 
+TEST_F(AttemptsInFiles, ARemovedNodeIsKeptUntilTheAttemptsBeforeItsRemovalAreWritten) {
+  auto recorder = start({.period = std::chrono::hours(1)});
+  auto removed = std::make_shared<const model::Node>();
+  const std::weak_ptr<const model::Node> is_there = removed;
+  place(*recorder, 1);
+  recorder->hold(std::move(removed));
+  EXPECT_FALSE(is_there.expired());
+  recorder->flush();
+  EXPECT_TRUE(is_there.expired());
+}
+
 TEST_F(AttemptsInFiles, ThreadsThatWaitedForEachOtherStandInThatOrder) {
   constexpr std::uint32_t k_attempts = 5'000;
   constexpr std::size_t k_adders = 2;
