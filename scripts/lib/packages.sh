@@ -14,6 +14,8 @@ readonly PACKAGES_CLANG=(clang-14 libclang-rt-14-dev)
 readonly PACKAGES_OPERATIONS=(prometheus)
 # The page of `berth simulate -o html` is tested in a browser.
 readonly PACKAGES_BROWSER=(chromium)
+# The documentation of the SDK is made into a site; the script for gdb that it shows is tried.
+readonly PACKAGES_DOCUMENTATION=(doxygen gdb)
 # A sample of the SDK is written in Rust.
 readonly PACKAGES_RUST=(rustc)
 # Another is written in Zig, which Debian 12 does not have. The compiler comes from npm, and is the one that was pinned.
