@@ -197,6 +197,11 @@ void SchedulingCycle::report_undeclared_inputs(const model::Pod& pod) {
   }
 }
 
+void SchedulingCycle::forget_verdicts() noexcept {
+  classes_.clear();
+  reuse_counts_.bytes = 0;
+}
+
 void SchedulingCycle::forget_changed_plugins() {
   const std::uint64_t epochs = framework_.epochs();
   if (epochs != plugin_epochs_) classes_.clear();

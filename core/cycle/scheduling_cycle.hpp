@@ -123,6 +123,8 @@ class SchedulingCycle {
 
   /// Judges every node for the pod with a fresh state; changes nothing.
   Explanation explain(const model::PodPtr& pod, ExplainWith with = {});
+  /// Gives up what is kept for classes of pods, and its memory. Later pods are decided alike.
+  void forget_verdicts() noexcept;
   const ReuseCounts& reuse_counts() const noexcept { return reuse_counts_; }
   /// Where the next search for nodes begins in their list: a decision depends on it as on cluster and policies.
   std::uint64_t rotation() const noexcept { return start_; }

@@ -18,14 +18,14 @@ class GroupIndex {
     if (record.group == group) return;
     remove(record);
     record.group = std::move(group);
-    if (!record.group.empty()) groups_[record.group].push_back(&record);
+    if (!record.group.empty()) groups_[record.group.get()].push_back(&record);
   }
   void remove(Record& record) {
     if (record.group.empty()) return;
-    const auto at = groups_.find(record.group);
+    const auto at = groups_.find(record.group.get());
     std::erase(at->second, &record);
     if (at->second.empty()) groups_.erase(at);
-    record.group.clear();
+    record.group = {};
   }
   std::vector<Record*> members(const std::string& group) const {
     const auto at = groups_.find(group);

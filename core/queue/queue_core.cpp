@@ -355,7 +355,7 @@ bool QueueCore::requeue(Record& record, const Rejectors& rejectors, model::PodPt
   record.newest = nullptr;
   record.after_flush = false;
   record.gate = model::k_no_plugin;
-  record.gate_message.clear();
+  record.gate_message = {};
   record.unschedulable = rejectors.unschedulable;
   record.pending = rejectors.pending;
   if (record.rejectors().empty()) {
@@ -506,7 +506,7 @@ void QueueCore::ask_gates(Record& record) {
     gate = policy_.pre_enqueue(seen_by_policy(record), record.gate);
   if (!gate) {
     record.gate = model::k_no_plugin;
-    record.gate_message.clear();
+    record.gate_message = {};
     return;
   }
   if (!record.rejectors().contains(gate->plugin)) ++rejected_pods(record, gate->plugin);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <array>
 #include <boost/heap/d_ary_heap.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -63,6 +64,7 @@ class ReadyHeap {
     entry.stamp = ++record.stamp;
     if (callback_.used()) callback_.keep(entry.id(), record);
     heap_.push(entry);
+    most_ = std::max(most_, heap_.size());
     record.place = place_;
     ++size_;
   }
@@ -79,8 +81,8 @@ class ReadyHeap {
   Record* top() {
     while (!heap_.empty()) {
       const Entry& entry = heap_.top();
-      Record& record = records_[entry.slot];
-      if (record.stamp == entry.stamp) return &record;
+      Record* const record = records_.find(entry.slot);
+      if (record != nullptr && record->stamp == entry.stamp) return record;
       pop_entry();
     }
     return nullptr;
@@ -128,17 +130,19 @@ class ReadyHeap {
     const std::uint64_t id = heap_.top().id();
     heap_.pop();
     if (callback_.used()) callback_.drop(id);
+    if (most_ > k_compact_above && heap_.size() < most_ / 2) compact();  // a heap never gives memory back by itself
   }
   void compact() {
     Heap living(Later{&callback_});
     living.reserve(size_);
     for (const Entry& entry : heap_) {
-      if (records_[entry.slot].stamp == entry.stamp)
+      if (const Record* record = records_.find(entry.slot); record != nullptr && record->stamp == entry.stamp)
         living.push(entry);
       else if (callback_.used())
         callback_.drop(entry.id());
     }
     heap_.swap(living);
+    most_ = heap_.size();
   }
 
   RecordTable& records_;
@@ -146,6 +150,7 @@ class ReadyHeap {
   OrderedByCallback callback_;
   Heap heap_;
   std::size_t size_ = 0;
+  std::size_t most_ = 0;  // entries since the last compact()
 };
 
 }  // namespace berth::queue

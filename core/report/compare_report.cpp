@@ -52,10 +52,10 @@ struct Difference {
 
 std::vector<Difference> differences(const SimulationReport& a, const SimulationReport& b) {
   std::unordered_map<std::string, const PodLine*> of_b;
-  for (const PodLine& pod : b.pods) of_b.emplace(pod.ns + '/' + pod.name, &pod);
+  for (const PodLine& pod : b.pods) of_b.emplace(pod.key(), &pod);
   std::vector<Difference> out;
   for (const PodLine& pod : a.pods) {
-    std::string key = pod.ns + '/' + pod.name;
+    std::string key = pod.key();
     const auto other = of_b.find(key);
     const PodLine* const line = other == of_b.end() ? nullptr : other->second;
     if (line == nullptr || line->node != pod.node || line->state != pod.state)
@@ -63,7 +63,7 @@ std::vector<Difference> differences(const SimulationReport& a, const SimulationR
     if (line != nullptr) of_b.erase(other);
   }
   for (const PodLine& pod : b.pods)
-    if (const auto left = of_b.find(pod.ns + '/' + pod.name); left != of_b.end() && left->second == &pod)
+    if (const auto left = of_b.find(pod.key()); left != of_b.end() && left->second == &pod)
       out.push_back({left->first, nullptr, &pod});
   return out;
 }
@@ -71,7 +71,7 @@ std::vector<Difference> differences(const SimulationReport& a, const SimulationR
 std::string outcome_text(const PodLine* pod) {
   if (pod == nullptr) return "gone";
   if (!pod->node.empty()) return pod->node;
-  return std::string(state_name(pod->state)) + (pod->message.empty() ? "" : ": " + pod->message);
+  return std::string(state_name(pod->state)) + (pod->message.empty() ? "" : ": " + pod->message.get());
 }
 
 void write_outcome(text::JsonWriter& json, const PodLine* pod) {

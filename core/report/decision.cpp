@@ -109,11 +109,19 @@ Decision describe(const model::PodPtr& pod, const cycle::Outcome& outcome, const
     decision.nominated_node = symbols.text(rejection.nomination.node);
   if (rejection.preemption)
     decision.preemption = std::make_shared<const preemption::PreemptionReport>(*rejection.preemption);
+  std::vector<std::string> victims;
   for (const std::string& uid : rejection.victims)
     if (const auto victim = cache.find_pod(uid); victim && !victim->pod->deleting)
-      decision.victims.push_back(victim->pod->key());
-  std::sort(decision.victims.begin(), decision.victims.end());
+      victims.push_back(victim->pod->key());
+  std::sort(victims.begin(), victims.end());
+  decision.victims = std::move(victims);
   return decision;
+}
+
+void share_texts(Decision& decision, SharedTexts& texts) {
+  for (model::SharedText* const text :
+       {&decision.node, &decision.message, &decision.post_filter_message, &decision.nominated_node, &decision.pre_bind})
+    *text = texts.shared(*text);
 }
 
 void keep_top_scores(Decision& decision) {
@@ -125,8 +133,9 @@ void keep_top_scores(Decision& decision) {
   // The nodes lie in their order, which decides about equals.
   std::partial_sort(best.begin(), end, best.end(),
                     [](const auto* a, const auto* b) { return a->total != b->total ? a->total > b->total : a < b; });
-  decision.top_scores.clear();
-  for (auto at = best.begin(); at != end; ++at) decision.top_scores.emplace_back((*at)->node, (*at)->total);
+  std::vector<NodeScore> scores;
+  for (auto at = best.begin(); at != end; ++at) scores.emplace_back((*at)->node, (*at)->total);
+  decision.top_scores = std::move(scores);
 }
 
 std::string decisions_head() { return fmt::format("{{\"scheduler\":\"{}\",\"decisions\":[", product()); }

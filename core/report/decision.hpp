@@ -9,29 +9,36 @@
 
 #include "cycle/scheduling_cycle.hpp"
 #include "model/pod.hpp"
+#include "report/shared_texts.hpp"
 
 namespace berth::report {
 
-/// One decision about one pod, as reports show it.
+/// A node and what it was given.
+using NodeScore = std::pair<std::string, std::int64_t>;
+
+/// One decision about one pod, as reports show it. There may be many: what most of them lack takes a word.
 struct Decision {
   model::PodPtr pod;
-  std::string node;                 // empty: none
-  std::string message;              // why not, without the post-filter's part
-  std::string post_filter_message;  // may be empty
-  std::string nominated_node;
-  std::vector<std::string> victims;  // "namespace/name", sorted; without those that are terminating already
+  model::SharedText node;                 // empty: none
+  model::SharedText message;              // why not, without the post-filter's part
+  model::SharedText post_filter_message;  // may be empty
+  model::SharedText nominated_node;
+  model::SharedList<std::string> victims;  // "namespace/name", sorted; without those that are terminating already
   std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;
   framework::Code code = framework::Code::success;
   std::shared_ptr<const preemption::PreemptionReport> preemption;  // who would go, and why these; null: no pod has to
-  std::string pre_bind;                                          // "waiting", or why pre-bind failed; empty: it did not
-  std::string claims;                                            // of the pod, as JSON: after the attempt; may be empty
-  std::unique_ptr<cycle::Explanation> explanation;               // made just before the attempt, when asked for
-  std::vector<std::pair<std::string, std::int64_t>> top_scores;  // see keep_top_scores()
+  model::SharedText pre_bind;                       // "waiting", or why pre-bind failed; empty: it did not
+  model::SharedText claims;                         // of the pod, as JSON: after the attempt; may be empty
+  std::unique_ptr<cycle::Explanation> explanation;  // made just before the attempt, when asked for
+  model::SharedList<NodeScore> top_scores;          // see keep_top_scores()
 };
 
 /// What a cycle said about a pod.
 Decision describe(const model::PodPtr& pod, const cycle::Outcome& outcome, const SymbolTable& symbols,
                   const cache::ClusterCache& cache);
+
+/// Takes from `texts` what other decisions say as well.
+void share_texts(Decision& decision, SharedTexts& texts);
 
 /// Keeps of an explanation's scores what tables show: the best nodes, at most three, earlier ones before their equals.
 void keep_top_scores(Decision& decision);

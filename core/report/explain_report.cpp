@@ -37,10 +37,10 @@ Result<Subject> find_subject(const SimulationReport& report, std::span<const Dec
   std::string elsewhere;
   const std::string_view name = pod.substr(pod.find('/') + 1);
   for (const PodLine& line : report.pods) {
-    if (line.ns + "/" + line.name == pod)
+    if (line.key() == pod)
       subject.line = &line;
     else if (line.name == name)
-      elsewhere += (elsewhere.empty() ? "" : ", ") + line.ns + "/" + line.name;
+      elsewhere += (elsewhere.empty() ? "" : ", ") + line.key();
   }
   if (subject.line == nullptr) {
     if (pod.find('/') == std::string_view::npos)
@@ -110,7 +110,7 @@ class Explainer {
 
   void headline() {
     const PodLine& pod = *subject_.line;
-    out_ += bold(terminal_text(pod.ns + "/" + pod.name)) + ": ";
+    out_ += bold(terminal_text(pod.key())) + ": ";
     switch (pod.state) {
       case PodState::placed:
         out_ += fmt::format("placed on {}, attempt {}: {} node{} evaluated, {} feasible\n", terminal_text(pod.node),
@@ -163,7 +163,8 @@ class Explainer {
     const std::size_t first = style_.wide || subject_.attempts.size() <= 10 ? 0 : subject_.attempts.size() - 10;
     for (std::size_t i = first; i < subject_.attempts.size(); ++i) {
       const Decision& attempt = *subject_.attempts[i];
-      table.add({std::to_string(i + 1), attempt.node.empty() ? attempt.message : "placed on " + attempt.node});
+      table.add(
+          {std::to_string(i + 1), attempt.node.empty() ? attempt.message.get() : "placed on " + attempt.node.get()});
     }
     if (first != 0) out_ += fmt::format("  … {} earlier attempts; -o wide shows all\n", first);
     out_ += table.render(2);
@@ -237,7 +238,7 @@ class Explainer {
   void scores() {
     std::stable_sort(feasible_.begin(), feasible_.end(),
                      [](const NodeExplanation* a, const NodeExplanation* b) { return a->total > b->total; });
-    const std::string& chosen = subject_.explained->node;
+    const std::string& chosen = subject_.explained->node.get();
     out_ += '\n' +
             bold(fmt::format("FEASIBLE ({} of {}), points after weighting", feasible_.size(),
                              feasible_.size() + rejected_.size())) +

@@ -122,7 +122,7 @@ class TableReport {
     if (style_.wide) cells.push_back(std::to_string(pod.priority));
     if (pod.state == PodState::foreign) cells.push_back(pod.scheduler_name.get());
     if (pod.state != PodState::pending && pod.state != PodState::gated && pod.state != PodState::foreign)
-      cells.push_back(pod.node.empty() ? "-" : pod.node);
+      cells.push_back(pod.node.empty() ? "-" : pod.node.get());
     if (tried) cells.push_back(std::to_string(pod.attempts));
     if (style_.wide && pod.state == PodState::placed) {
       cells.push_back(std::to_string(pod.evaluated_nodes));
@@ -135,7 +135,7 @@ class TableReport {
       }
     }
     if (style_.wide && pod.state == PodState::pending)
-      cells.push_back(pod.nominated_node.empty() ? "-" : pod.nominated_node);
+      cells.push_back(pod.nominated_node.empty() ? "-" : pod.nominated_node.get());
     if (pod.state == PodState::pending || pod.state == PodState::gated) cells.push_back(pod.message);
     return cells;
   }

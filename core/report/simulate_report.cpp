@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/simulate_report.hpp"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -21,9 +23,9 @@ AmountUnit unit_of(std::string_view resource) {
   return bytes ? AmountUnit::bytes : AmountUnit::count;
 }
 
-std::string full_message(const Decision& decision) {
-  return decision.post_filter_message.empty() ? decision.message
-                                              : decision.message + " " + decision.post_filter_message;
+model::SharedText full_message(const Decision& decision, SharedTexts& texts) {
+  if (decision.post_filter_message.empty()) return texts.shared(decision.message);
+  return texts.of(decision.message.get() + " " + decision.post_filter_message.get());
 }
 
 const model::PodCondition* not_scheduled(const model::Pod& pod) {
@@ -34,9 +36,9 @@ const model::PodCondition* not_scheduled(const model::Pod& pod) {
   return said != pod.conditions.end() ? &*said : nullptr;
 }
 
-std::string binding_failure(const model::Pod& pod, const std::string& node) {
+std::string binding_failure(const model::Pod& pod, std::string_view node) {
   const model::PodCondition* const said = not_scheduled(pod);
-  return said != nullptr ? said->message : "was to go to " + node + ", and is not bound";
+  return said != nullptr ? said->message : fmt::format("was to go to {}, and is not bound", node);
 }
 
 PodState state_of(const model::Pod& pod, const PodLine& line, const ReportSources& sources,
@@ -65,29 +67,30 @@ std::vector<std::string> claims_of(const model::Pod& pod, const ExtendedClaims& 
 }
 
 PodLine describe_pod(const model::Pod& pod, const ReportSources& sources, const Attempts* attempts,
-                     const queue::PendingPod* waiting) {
+                     const queue::PendingPod* waiting, SharedTexts& texts) {
   PodLine line;
   line.ns = pod.ns;
   line.name = pod.name;
-  line.node = sources.symbols.text(pod.node_name);
+  line.node = texts.of(sources.symbols.text(pod.node_name));
   line.scheduler_name = pod.scheduler_name;
   line.priority = pod.priority;
-  line.nominated_node = sources.symbols.text(pod.nominated_node);
+  line.nominated_node = texts.of(sources.symbols.text(pod.nominated_node));
   if (attempts != nullptr) {
     const Decision& last = *attempts->last;
     line.attempts = attempts->count;
-    if (sources.decisions_bind && line.node.empty()) line.node = last.node;
-    if (line.node.empty()) line.message = full_message(last);
+    if (sources.decisions_bind && line.node.empty()) line.node = texts.shared(last.node);
+    if (line.node.empty()) line.message = full_message(last, texts);
     if (!last.nominated_node.empty()) line.nominated_node = last.nominated_node;
     line.evaluated_nodes = last.evaluated_nodes;
     line.feasible_nodes = last.feasible_nodes;
     line.top_scores = last.top_scores;
   }
   line.state = state_of(pod, line, sources, waiting);
-  if (line.state == PodState::gated) line.message = waiting->gate_message;
+  if (line.state == PodState::gated) line.message = texts.of(waiting->gate_message);
   if (line.state == PodState::pending && line.message.empty()) {
     // What came after the decision and took the place away again stands in the pod's condition.
-    line.message = attempts == nullptr ? std::string(k_not_tried) : binding_failure(pod, attempts->last->node);
+    line.message =
+        texts.of(attempts == nullptr ? std::string(k_not_tried) : binding_failure(pod, attempts->last->node));
   }
   return line;
 }
@@ -181,6 +184,8 @@ SimulationReport make_report(const ReportSources& sources) {
   for (const queue::PendingPod& pod : sources.waiting) waiting.emplace(pod.pod->uid, &pod);
 
   SimulationReport report;
+  report.pods.reserve(sources.pods.size());
+  SharedTexts texts;
   report.devices = make_device_report(sources.slices, sources.claims, [&](std::string_view name) {
     const Symbol symbol = sources.symbols.find(name);
     return symbol != k_no_symbol && sources.cache.find_node(symbol) != nullptr;
@@ -192,7 +197,7 @@ SimulationReport make_report(const ReportSources& sources) {
     const auto tried = attempts.find(pod->uid);
     const auto queued = waiting.find(pod->uid);
     report.pods.push_back(describe_pod(*pod, sources, tried == attempts.end() ? nullptr : &tried->second,
-                                       queued == waiting.end() ? nullptr : queued->second));
+                                       queued == waiting.end() ? nullptr : queued->second, texts));
     // A claim from a template has its name from the pod's status, which the pod of a decision has.
     const model::Pod& named = tried == attempts.end() ? *pod : *tried->second.last->pod;
     report.pods.back().claims = claims_of(named, extended);
@@ -229,7 +234,7 @@ void describe_live(SimulationReport& report, std::span<const model::PodPtr> pods
     if (pod->node_name == k_no_symbol) pod_of.emplace(pod->key(), pod.get());
   for (PodLine& line : report.pods) {
     if (line.state == PodState::running || line.state == PodState::finished) continue;
-    const std::string key = line.ns + "/" + line.name;
+    const std::string key = line.key();
     if (const auto pod = pod_of.find(key); pod != pod_of.end()) {
       line.created_ns = pod->second->creation_ns;
       const std::string said = scheduler_message(*pod->second);

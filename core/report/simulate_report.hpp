@@ -44,20 +44,24 @@ enum class PodState : std::uint8_t {
 };
 std::string_view state_name(PodState state) noexcept;
 
+/// There may be many: what they have in common is in memory once.
 struct PodLine {
-  std::string ns, name;
+  model::SharedText ns;
+  std::string name;
   PodState state = PodState::pending;
-  std::string node;            // empty: none
-  std::string message;         // why it has none, in upstream's words with the post-filter's part; or what gates it
-  std::string nominated_node;  // empty: none
+  model::SharedText node;     // empty: none
+  model::SharedText message;  // why it has none, in upstream's words with the post-filter's part; or what gates it
+  model::SharedText nominated_node;  // empty: none
   model::SharedText scheduler_name;
   std::int32_t priority = 0;
   std::uint32_t attempts = 0;
-  std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;              // of the last attempt, when it placed the pod
-  std::vector<std::pair<std::string, std::int64_t>> top_scores = {};  // best nodes, at most three; when explained
-  std::vector<std::string> claims = {};        // names of its resource claims, the one for extended resources last
+  std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;  // of the last attempt, when it placed the pod
+  model::SharedList<NodeScore> top_scores = {};           // best nodes, at most three; when explained
+  model::SharedList<std::string> claims = {};  // names of its resource claims, the one for extended resources last
   std::int64_t created_ns = 0;                 // of a live cluster's pods that wait: wall clock
   std::shared_ptr<const QueueWord> word = {};  // where its scheduler was asked; null elsewhere: most pods have none
+
+  std::string key() const { return ns.get() + "/" + name; }
 };
 
 enum class AmountUnit : std::uint8_t { milli_cores, bytes, count };

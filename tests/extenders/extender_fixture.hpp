@@ -107,8 +107,8 @@ class ExtenderWorld {
   }
   std::string message(const std::string& name) {
     const report::Decision& decision = decisions[name];
-    return decision.post_filter_message.empty() ? decision.message
-                                                : decision.message + " " + decision.post_filter_message;
+    return decision.post_filter_message.empty() ? decision.message.get()
+                                                : decision.message.get() + " " + decision.post_filter_message.get();
   }
 
  private:

@@ -115,7 +115,7 @@ TEST(ExtenderPreempt, AnEmptyAnswerEndsIt) {
   const report::Decision& decision = it.decide();
   EXPECT_EQ(decision.nominated_node, "");
   EXPECT_TRUE(decision.victims.empty());
-  EXPECT_NE(decision.post_filter_message.find("preemption: no candidate node for preemption"), std::string::npos);
+  EXPECT_NE(decision.post_filter_message.get().find("preemption: no candidate node for preemption"), std::string::npos);
   EXPECT_TRUE(second.questions().empty());
 }
 
@@ -161,8 +161,8 @@ TEST(ExtenderPreempt, WhatCannotBeIsAnErrorOrIsSkippedWhenIgnorable) {
       world = &it;
       const report::Decision& decision = it.decide();
       EXPECT_EQ(decision.nominated_node, ignorable ? "a" : "") << broken.name;
-      EXPECT_EQ(decision.post_filter_message.find(broken.words) != std::string::npos, !ignorable)
-          << broken.name << ": " << decision.post_filter_message;
+      EXPECT_EQ(decision.post_filter_message.get().find(broken.words) != std::string::npos, !ignorable)
+          << broken.name << ": " << decision.post_filter_message.get();
     }
 }
 
@@ -177,8 +177,9 @@ TEST(ExtenderPreempt, ANodeWithoutVictimsIsAnErrorOrDroppedWhenIgnorable) {
     world = &it;
     const report::Decision& decision = it.decide();
     EXPECT_EQ(decision.nominated_node, ignorable ? "b" : "");
-    EXPECT_EQ(decision.post_filter_message.find("expected at least one victim pod on node \"a\"") != std::string::npos,
-              !ignorable);
+    EXPECT_EQ(
+        decision.post_filter_message.get().find("expected at least one victim pod on node \"a\"") != std::string::npos,
+        !ignorable);
   }
 }
 

@@ -35,8 +35,7 @@ Result<std::string> explanation(const ExplainOptions& options, PolicyRun& run, c
 
 bool waits(const report::SimulationReport& report, std::string_view pod) {
   for (const report::PodLine& line : report.pods)
-    if (line.ns + "/" + line.name == pod)
-      return line.state == report::PodState::pending || line.state == report::PodState::gated;
+    if (line.key() == pod) return line.state == report::PodState::pending || line.state == report::PodState::gated;
   return false;
 }
 

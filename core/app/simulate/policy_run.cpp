@@ -242,9 +242,6 @@ RunStatus PolicyRun::read_cluster() {
     return Unit{};
   }
   pass_->load(manifests_);
-  for (decode::Decoded& object : manifests_.objects)
-    if (auto* const pod = std::get_if<model::PodPtr>(&object))
-      if (model::PodPtr kept = pass_->cluster().find_pod((*pod)->ns, (*pod)->name)) *pod = std::move(kept);
   return Unit{};
 }
 
@@ -305,6 +302,7 @@ void PolicyRun::count_calls() {
 
 void PolicyRun::keep(report::Decision decision) {
   report::keep_top_scores(decision);
+  report::share_texts(decision, texts_);
   if (options_.decisions != nullptr) {
     const model::Pod& pod = *decision.pod;
     const bool may_have_claims = !pod.spec->resource_claims.empty() || (has_device_classes_ && pod.asks_for_devices());
@@ -332,6 +330,7 @@ RunStatus PolicyRun::decide() {
     run.explain_pod = options_.explain_pod;
     run.progress = [&](std::size_t done, std::size_t all) { bar.update(done, all); };
     run.is_too_late = [this] { return is_unwritable(); };
+    decisions_.reserve(pass_->pending_pods());
     pass_->run(run, [this](report::Decision decision) { keep(std::move(decision)); });
   } else {
     simulation_->run_to_the_end([&](report::Decision decision) {
@@ -400,7 +399,8 @@ RunStatus PolicyRun::fill(const std::function<void()>& progress) {
     if (of_pod == round.rend())
       return failed(
           fmt::format("--until-full: {} is held back before it is tried: see --explain for pods like it", pod->key()));
-    fill.message = of_pod->node.empty() ? of_pod->message : "was to go to " + of_pod->node + ", and is not bound";
+    fill.message =
+        of_pod->node.empty() ? of_pod->message.get() : fmt::format("was to go to {}, and is not bound", of_pod->node);
     fill.rejections = report::count_rejections(deciding().cycle.explain(pod));
     cluster.remove_pod(pod->ns, name);
     std::erase_if(round, [&](const report::Decision& decision) { return decision.pod->uid == pod->uid; });
@@ -448,7 +448,8 @@ report::PageParts PolicyRun::page_parts(const report::SimulationReport& report) 
     const model::OwnerReference& controller = pod->controller.get();
     const std::string alike =
         controller.kind.empty() ? pod->key() : controller.kind.get() + '/' + controller.name.get();
-    const auto [group, is_new] = known.emplace(line.ns + '\n' + alike + '\n' + line.message, parts.details.size());
+    const auto [group, is_new] =
+        known.emplace(line.ns.get() + '\n' + alike + '\n' + line.message.get(), parts.details.size());
     if (!is_new) {
       if (group->second < parts.details.size()) parts.details[group->second].others.push_back(i);
       continue;

@@ -149,6 +149,7 @@ class PolicyRun {
   cluster::Manifests manifests_;
   model::PodPtr filler_;  // what fills the cluster
   std::vector<report::ChangeLine> changes_;
+  report::SharedTexts texts_;  // of decisions_
   std::vector<report::Decision> decisions_;
   std::vector<report::QueueWord> words_;
   CallsByPlugin calls_;            // of decide(), or of the scheduler that was asked

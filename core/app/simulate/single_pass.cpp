@@ -13,6 +13,7 @@
 #include "binding/timers.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "cluster/quiet_sink.hpp"
+#include "observe/heap.hpp"
 #include "observe/log.hpp"
 
 namespace berth::app {
@@ -149,14 +150,16 @@ SinglePass::SinglePass(SymbolTable& symbols, std::unique_ptr<World> world,
 SinglePass::~SinglePass() { world_->cluster.stop(); }
 
 cluster::EmbeddedCluster& SinglePass::cluster() noexcept { return world_->cluster; }
+std::size_t SinglePass::pending_pods() const noexcept { return world_->pending_pods.size(); }
 
-void SinglePass::load(const cluster::Manifests& manifests) {
+void SinglePass::load(cluster::Manifests& manifests) {
   for (const decode::Decoded& object : manifests.objects)
     if (const auto* node = std::get_if<model::NodePtr>(&object)) intake_.cache.add_node(*node);
   for (const decode::Decoded& object : manifests.objects)
     if (const auto* other = std::get_if<model::ObjectPtr>(&object)) world_->cluster.put_object(*other);
-  for (const decode::Decoded& object : manifests.objects) {
-    if (const auto* pod = std::get_if<model::PodPtr>(&object); pod != nullptr && !(*pod)->finished()) load(*pod);
+  for (decode::Decoded& object : manifests.objects) {
+    if (auto* const pod = std::get_if<model::PodPtr>(&object); pod != nullptr && !(*pod)->finished())
+      *pod = load(std::move(*pod));
   }
   gives_up_ = has_stranded_claim(world_->cluster, [this](std::string_view name) {
     const Symbol symbol = symbols_.find(name);
@@ -172,21 +175,30 @@ void SinglePass::load(const cluster::Manifests& manifests) {
   world_->nominated.list = deciding_.queue.nominations();
 }
 
-void SinglePass::load(model::PodPtr pod) {
+model::PodPtr SinglePass::load(model::PodPtr pod) {
   intake_.groups.put(pod, intake_.group_of(*pod));
   if (pod->node_name != k_no_symbol) {
     if (const Status added = intake_.cache.add_pod(pod); !added.ok())
       observe::warning("A pod is left out", {{"err", added.error().message}, {"pod", *pod}});
-    return;
+    return pod;
   }
-  if (!intake_.responsible(pod->scheduler_name)) return;
+  if (!intake_.responsible(pod->scheduler_name)) return pod;
   world_->cluster.put_pod(pod);
   // The cluster's own, with a version and the claims that were made for it: there need not be two in memory.
-  world_->pending_pods.insert(world_->cluster.find_pod(pod->ns, pod->name));
+  pod = world_->cluster.find_pod(pod->ns, pod->name);
+  world_->pending_pods.insert(pod);
+  return pod;
 }
 
 void SinglePass::run(const Options& options, const Watcher& watcher) {
   std::size_t decided = 0;
+  struct GiveBackMemory {
+    cycle::SchedulingCycle& cycle;
+    ~GiveBackMemory() {
+      cycle.forget_verdicts();
+      observe::give_back_unused_heap();  // a report follows, which takes as much again
+    }
+  } at_the_end{deciding_.cycle};
   PreBindPass pre_binds(deciding_.bind_lookups, symbols_, world_->cluster, world_->timers, world_->clock);
   while (!options.is_too_late || !options.is_too_late()) {
     auto popped = deciding_.queue.pop();

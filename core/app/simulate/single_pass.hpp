@@ -42,9 +42,11 @@ class SinglePass {
   ~SinglePass();
 
   /// Takes the cluster over: nodes and placed pods into the cache, pending pods into the queue, the rest to the
-  /// plugins.
-  void load(const cluster::Manifests& manifests);
-  /// Decides about every pending pod.
+  /// plugins. A pending pod of the manifests becomes the cluster's own, as it is there.
+  void load(cluster::Manifests& manifests);
+  /// How many pods were pending when it was loaded.
+  std::size_t pending_pods() const noexcept;
+  /// Decides about every pending pod. What is kept for classes of pods is given up at the end.
   void run(const Options& options, const Watcher& watcher);
 
   scheduler::ManualScheduler& scheduler() noexcept { return *scheduler_; }
@@ -56,7 +58,8 @@ class SinglePass {
   SinglePass(SymbolTable& symbols, std::unique_ptr<World> world,
              std::unique_ptr<extender::ConfiguredExtenders> extenders,
              std::unique_ptr<scheduler::ManualScheduler> scheduler);
-  void load(model::PodPtr pod);
+  /// The pod that is kept for it.
+  model::PodPtr load(model::PodPtr pod);
 
   SymbolTable& symbols_;
   const std::unique_ptr<World> world_;

@@ -32,8 +32,8 @@ std::map<std::string, std::string> answers_of(const cycle::Explanation& explanat
 bool is_error_of(const report::Decision& decision, const TestedPlugins& tested) {
   return decision.code == framework::Code::error &&
          std::any_of(tested.notes.begin(), tested.notes.end(), [&](const loader::PluginNote& note) {
-           return decision.message.find(note.plugin) != std::string::npos ||
-                  decision.post_filter_message.find(note.plugin) != std::string::npos;
+           return decision.message.get().find(note.plugin) != std::string::npos ||
+                  decision.post_filter_message.get().find(note.plugin) != std::string::npos;
          });
 }
 

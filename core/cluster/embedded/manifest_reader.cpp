@@ -287,6 +287,7 @@ class Reading {
       if (part.is_split) decode_items(decoder, part, is_last);
     }
     out_.skipped = skipped.take();
+    out_.objects.shrink_to_fit();  // they stay for as long as a simulation
     return std::move(out_);
   }
 

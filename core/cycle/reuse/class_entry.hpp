@@ -202,7 +202,7 @@ class ClassCache {
 
  private:
   struct Table;
-  static constexpr std::size_t k_bytes_at_least = 4u << 20, k_bytes_per_node = 64u << 10;
+  static constexpr std::size_t k_bytes_at_least = 4u << 20, k_bytes_per_node = 6u << 10;
   const std::size_t max_bytes_;
   std::unique_ptr<Table> table_;
   ClassEntry::Buffers buffers_;

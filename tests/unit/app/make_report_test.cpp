@@ -117,6 +117,26 @@ TEST_F(MakeReport, CountsAttemptsAndKeepsTheLastAnswerWithThePostFiltersPart) {
   EXPECT_EQ(line(made, "new").message, "second. preemption: no.");
 }
 
+TEST_F(MakeReport, WhatManyPodsAreToldIsInMemoryOnce) {
+  load(k_cluster);
+  std::vector<report::Decision> decisions;
+  for (const char* name : {"new", "other"}) decisions.push_back(decision(name, "", "no room."));
+  for (const char* name : {"gone", "over"}) decisions.push_back(decision(name, "a-node-with-a-long-name", ""));
+  ASSERT_NE(decisions[0].message.get().data(), decisions[1].message.get().data());
+  const report::SimulationReport made = report(decisions, true);
+  EXPECT_EQ(&line(made, "new").message.get(), &line(made, "other").message.get());
+  EXPECT_EQ(&line(made, "gone").node.get(), &line(made, "over").node.get());
+  EXPECT_EQ(&line(made, "new").ns.get(), &pod("new")->ns.get()) << "the pod's own";
+
+  report::SharedTexts texts;
+  for (report::Decision& each : decisions) report::share_texts(each, texts);
+  EXPECT_EQ(texts.size(), 2U);
+  EXPECT_EQ(&decisions[0].message.get(), &decisions[1].message.get());
+  EXPECT_EQ(&decisions[2].node.get(), &decisions[3].node.get());
+  EXPECT_EQ(decisions[3].node, "a-node-with-a-long-name");
+  EXPECT_TRUE(decisions[2].message.is_none()) << "nothing takes no memory";
+}
+
 TEST_F(MakeReport, ADecisionBindsOnlyWhereNoExtenderDoes) {
   load(k_cluster);
   std::vector<report::Decision> decisions;

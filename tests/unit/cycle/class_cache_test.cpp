@@ -29,12 +29,16 @@ TEST(ClassCache, KeepsWhatWasUsedLast) {
 
 // Pods with labels of their own make a class each: a table for the largest clusters would fill in any.
 TEST(ClassCache, TakesMemoryByTheSizeOfTheCluster) {
-  ClassCache small(64 * k_mib), large(64 * k_mib);
+  ClassCache small(64 * k_mib), middle(64 * k_mib), large(64 * k_mib);
   constexpr std::uint64_t k_classes = 30'000;
   use_classes(small, k_classes, 10);
-  use_classes(large, k_classes, 1000);
+  use_classes(middle, k_classes, 1'000);
+  use_classes(large, k_classes, 10'000);
   EXPECT_LE(small.bytes(), 4 * k_mib);
   EXPECT_GT(small.counts().evictions, 0u);
+  EXPECT_GT(middle.bytes(), 5 * k_mib);
+  EXPECT_LE(middle.bytes(), 1'000 * std::size_t{6'144});
+  EXPECT_GT(middle.counts().evictions, 0u);
   EXPECT_EQ(large.counts().evictions, 0u);
   EXPECT_GT(large.bytes(), 8 * k_mib);
 }
