@@ -35,8 +35,10 @@ queue::QueueOptions queue_options(const SchedulerParts& parts) {
   return options;
 }
 
-cycle::CycleOptions cycle_options(const config::Configuration& configuration, const Clock& clock) {
+cycle::CycleOptions cycle_options(const SchedulerParts& parts) {
+  const config::Configuration& configuration = parts.configuration;
   cycle::CycleOptions options;
+  options.verdicts = parts.verdicts;
   options.percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score;
   options.reuse = configuration.plugins.verdict_reuse;
   const config::LegacyMode& legacy = configuration.legacy;
@@ -45,7 +47,7 @@ cycle::CycleOptions cycle_options(const config::Configuration& configuration, co
   if (legacy.search) {
     constexpr std::int32_t k_adaptive = 0;
     options.percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score.value_or(k_adaptive);
-    options.tie_seed = legacy.seed.value_or(static_cast<std::uint64_t>(clock.wall_ns()));
+    options.tie_seed = legacy.seed.value_or(static_cast<std::uint64_t>(parts.clock.wall_ns()));
     observe::info("Ties between nodes are broken at random", {{"seed", std::to_string(*options.tie_seed)}});
   }
   return options;
@@ -99,8 +101,7 @@ Scheduler::Scheduler(std::unique_ptr<Ground> ground, std::unique_ptr<framework::
              policy_, parts_.lookup, parts_.clock),
       watched_nominations_(ground_->recording ? ground_->recording->watched(nominations()) : nullptr),
       cycle_(*framework_, ground_->cache, ground_->snapshot,
-             watched_nominations_ ? *watched_nominations_ : nominations(),
-             cycle_options(parts_.configuration, parts_.clock),
+             watched_nominations_ ? *watched_nominations_ : nominations(), cycle_options(parts_),
              {parts_.extenders, &ground_->preemption,
               [this](const cycle::UndeclaredInput& input, const model::Pod& pod) {
                 deciding_.assert_held();
