@@ -13,7 +13,7 @@ class ChangeObserver {
  public:
   virtual ~ChangeObserver() = default;
   virtual void node_put(const model::NodePtr& node) noexcept = 0;
-  virtual void node_removed(const model::Node& node) noexcept = 0;
+  virtual void node_removed(const model::NodePtr& node) noexcept = 0;
   /// The API server says that the pod is on pod->node_name.
   virtual void pod_put(const model::PodPtr& pod) noexcept = 0;
   virtual void pod_removed(const model::Pod& pod) noexcept = 0;

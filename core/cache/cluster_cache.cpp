@@ -136,9 +136,9 @@ Status ClusterCache::remove_node(const model::Node& node) {
   const auto it = by_name_.find(node.name_symbol);
   if (it == by_name_.end() || presence_[it->second] != Presence::node)
     return Error{fmt::format("node {} is not found", node.name)};
-  if (observer_ != nullptr) observer_->node_removed(node);
   const Slot slot = it->second;
   NodeRow& row = rows_[slot];
+  if (observer_ != nullptr) observer_->node_removed(row.node);
   const bool in_tree = tree_.remove(*row.node);
   BERTH_CHECK(in_tree, "node {} is cached but not in the node tree", node.name);
   images_.remove(*row.node);

@@ -65,7 +65,7 @@ SchedulingCycle::SchedulingCycle(framework::Framework& framework, cache::Cluster
       score_pass_(snapshot, blocks_, options.score_max),
       extender_pass_(framework.host(), parts.extenders),
       preemption_(parts.preemption),
-      classes_(options.class_cache_bytes),
+      classes_(options.verdicts),
       reuse_check_(blocks_, options.reuse == config::VerdictReuse::verify ? 1 : options.checked_one_in),
       on_undeclared_input_(std::move(parts.on_undeclared_input)) {
   if (options_.tie_seed) random_choice_.emplace(*options_.tie_seed);

@@ -70,7 +70,7 @@ struct CycleOptions {
   std::optional<std::int32_t> percentage_of_nodes_to_score;  // of the configuration; absent: every node
   config::VerdictReuse reuse = config::VerdictReuse::on;
   std::uint32_t checked_one_in = 1000;  // reused verdicts held against fresh ones; 0: never. With verify: all of them
-  std::size_t class_cache_bytes = 64u << 20;
+  ClassCacheBudget verdicts = {};
   // As kube-scheduler v1.16.
   std::optional<std::uint64_t> tie_seed;  // ties are decided at random; verdicts are not reused
   std::int64_t score_max = 100;           // the most that a plugin may give a node; 10 then

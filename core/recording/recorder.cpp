@@ -17,6 +17,10 @@ constexpr std::size_t k_buffer_bytes = std::size_t{256} << 10;
 // k_fast_batch the writer looks again after k_fast_period by itself: then fewer records wait than would wake it, and the memory
 // that they take stays in the processor's cache.
 constexpr std::size_t k_batch = 4'096, k_fast_batch = 128;
+// How often the thread of attempts looks whether they are so many: counting them takes a cache line of the writer's.
+constexpr std::size_t k_looks_for_batch = 512;
+// So many attempts are given back to be overwritten at once.
+constexpr std::size_t k_given_back = 64;
 constexpr std::chrono::milliseconds k_fast_period{4};
 // The wall clock was set, and did not merely drift.
 constexpr std::int64_t k_clock_jump_ns = 50'000'000;
@@ -61,13 +65,38 @@ class Recorder::Writer {
   Writer(RecorderOptions options, SegmentFiles files, const SymbolTable& symbols, const Clock& clock)
       : options_(std::move(options)), files_(std::move(files)), symbols_(symbols), clock_(clock), encoder_(symbols) {}
 
-  void write(Waiting& batch, RecorderCounts& counts) {
-    batch.records.for_each(symbols_, [&](Record& record, std::size_t i) {
-      if (!batch.state || i != batch.state_at || record.kind != Kind::state_begins) return put(record, counts);
-      put_state(*batch.state, record.at_ns, counts);
-      ++counts.states;
-      segments_since_state_ = 0;
-    });
+  /// `times`: absent where attempts have nanoseconds.
+  void write(Waiting& batch, AttemptRing& attempts, const TickTimes* times, RecorderCounts& counts) {
+    std::uint64_t next = attempts.begin();
+    bool is_look_put = false;  // of the next attempt
+    // Numbers of which the low bits are known: those of records that are written already count as the first of these.
+    const auto place = [&](std::uint32_t records) {
+      const auto after = static_cast<std::int32_t>(records - static_cast<std::uint32_t>(batch.records_before));
+      return static_cast<std::size_t>(std::max(after, 0));
+    };
+    const auto put_attempts = [&](std::size_t records) {
+      for (; next != batch.attempts_end; ++next, is_look_put = false) {
+        PlacedAttempt& placed = attempts[next];
+        if (placed.since_look != 0 && !is_look_put) {
+          const std::uint32_t look = placed.records_before - (placed.since_look - 1);
+          if (place(look) > records) return;
+          waits_look_ = waits_look_ || look_at(look, next) != batch.look_before;
+          is_look_put = true;
+        }
+        if (place(placed.records_before) > records) return;
+        put_placed(placed, times, counts);
+        if ((next + 1) % k_given_back == 0) attempts.give_back(next + 1);
+      }
+    };
+    batch.records.for_each(
+        put_attempts, [&] { waits_look_ = true; },
+        [&](Record& record, std::size_t i) {
+          if (!batch.state || i != batch.state_at || record.kind != Kind::state_begins) return put(record, counts);
+          put_state(*batch.state, record.at_ns, counts);
+          ++counts.states;
+          segments_since_state_ = 0;
+        });
+    attempts.give_back(batch.attempts_end);
     missing_ += std::exchange(batch.dropped, 0);
     flush(counts);
   }
@@ -113,16 +142,36 @@ class Recorder::Writer {
   }
   void add_state() { options_.add_state(); }
   /// After an exception within write(). The encoder may remember what is in no file: the next record begins a segment.
-  void give_up(Waiting& batch, RecorderCounts& counts) {
+  void give_up(Waiting& batch, AttemptRing& attempts, RecorderCounts& counts) {
     buffer_.clear();
     buffered_ = 0;
     files_.close();
-    drop(batch.records.size(), counts);  // at most: some may have been written
+    drop(batch.records.size() + (batch.attempts_end - attempts.begin()),
+         counts);  // at most: some may have been written
+    for (std::uint64_t i = attempts.begin(); i != batch.attempts_end; ++i) attempts[i].pod.reset();
+    attempts.give_back(batch.attempts_end);
     missing_ += std::exchange(batch.dropped, 0);
   }
 
  private:
+  void put_placed(PlacedAttempt& placed, const TickTimes* times, RecorderCounts& counts) {
+    Record record;
+    record.kind = Kind::attempt;
+    record.at_ns = times == nullptr ? placed.at : times->ns_of(static_cast<std::uint64_t>(placed.at));
+    record.pod = std::move(placed.pod);
+    record.text = symbols_.text(placed.node);
+    record.attempt = placed.attempt();
+    if (placed.began_ns != k_no_beginning)
+      record.attempt.took_ns = std::max<std::int64_t>(record.at_ns - placed.began_ns, 0);
+    put(record, counts);
+  }
   void put(Record& record, RecorderCounts& counts) {
+    if (std::exchange(waits_look_, false)) {
+      Record look;
+      look.kind = Kind::look;
+      look.at_ns = record.at_ns;
+      put(look, counts);
+    }
     has_decided_ = has_decided_ || record.kind == Kind::attempt;
     if (!files_.is_open() && !begin_segment(record.at_ns, counts)) return drop(1, counts);
     note_clock(record.at_ns, counts);
@@ -277,6 +326,7 @@ class Recorder::Writer {
   std::int64_t plugin_times_ns_ = clock_.monotonic_ns();  // the last time
   std::vector<PluginTime> plugin_totals_;                 // then
   bool has_decided_ = false;                              // since plugin_times_ns_
+  bool waits_look_ = false;                               // it has the moment of the record that comes next
   bool has_begun_ = false, is_incomplete_ = false, has_failed_ = false;
 };
 
@@ -285,6 +335,8 @@ Recorder::Recorder(RecorderOptions options, SegmentFiles files, const SymbolTabl
       period_(options.period),
       waits_for_room_(options.waits_for_room),
       is_simulated_(options.is_simulated),
+      follows_ticks_(options.follows_ticks),
+      symbols_(symbols),
       writer_(std::make_unique<Writer>(std::move(options), std::move(files), symbols, clock)) {}
 
 Result<std::unique_ptr<Recorder>> Recorder::start(RecorderOptions options, const SymbolTable& symbols,
@@ -310,6 +362,8 @@ void Recorder::end() noexcept {
   {
     const Lock lock(mutex_);
     over_ = true;
+    has_ended_ = true;
+    is_gap_.store(true, std::memory_order_release);
   }
   written_.notify_all();
 }
@@ -329,11 +383,17 @@ bool Recorder::has_room(std::size_t text_bytes) const {
          waiting_.dropped == 0;  // those after a gap wait for the next batch: order
 }
 
-/// The look that was noted, among the records that it comes after. Some of them may be written already: they came while
+void Recorder::drop_one() {
+  ++waiting_.dropped;
+  is_gap_.store(true, std::memory_order_release);
+}
+
+/// A look that was noted, among the records that it comes after. Some of them may be written already: they came while
 /// it was noted, so that it is not said which of them it has.
-void Recorder::put_noted_look() {
-  if (const std::uint64_t look = look_.exchange(0, std::memory_order_acquire); look != 0)
-    waiting_.records.add_look(static_cast<std::size_t>(std::max(look - 1, taken_) - taken_));
+void Recorder::put_look(std::uint64_t look) {
+  if (look == taken_look_) return;  // it is in a batch before
+  const auto after = static_cast<std::int32_t>(static_cast<std::uint32_t>(look) - static_cast<std::uint32_t>(taken_));
+  waiting_.records.add_look(static_cast<std::size_t>(std::max(after, 0)));
 }
 
 template <typename Put>
@@ -346,11 +406,12 @@ void Recorder::enqueue(std::size_t text_bytes, Kind kind, Put&& put) {
       changed_.notify_one();
       written_.wait(lock, [&]() REQUIRES(mutex_) { return over_ || has_room(text_bytes) || waiting_.records.empty(); });
     }
-    if (!has_room(text_bytes)) {
-      ++waiting_.dropped;
-      return;
+    if (!has_room(text_bytes)) return drop_one();
+    if (kind == Kind::attempt) {
+      const std::uint64_t look = look_.load(std::memory_order_relaxed);
+      if (has_no_attempt(look, attempts_.added())) put_look(look);
+      look_.store(0, std::memory_order_release);
     }
-    if (kind == Kind::attempt) put_noted_look();
     put(waiting_.records);
     waiting_.text_bytes += text_bytes;
     added_.store(taken_ + waiting_.records.size(), std::memory_order_release);
@@ -364,26 +425,59 @@ void Recorder::add(Record&& record) noexcept try {
   enqueue(text_bytes_of(record), record.kind, [&](WaitingRecords& records) { records.add(std::move(record)); });
 } catch (...) {
   const Lock lock(mutex_);
-  ++waiting_.dropped;
+  drop_one();
 }
 
-void Recorder::add_attempt(const model::PodPtr& pod, Symbol node, std::shared_ptr<const Rejected> rejected,
-                           Attempt attempt, std::optional<std::int64_t> began_ns) noexcept try {
-  const std::int64_t at_ns = clock_.monotonic_ns();
-  if (began_ns && !is_simulated_) attempt.took_ns = std::max<std::int64_t>(at_ns - *began_ns, 0);
-  if (rejected == nullptr)
-    return enqueue(0, Kind::attempt,
-                   [&](WaitingRecords& records) { records.add_placement(at_ns, pod, node, attempt); });
+void Recorder::add_attempt(model::PodPtr pod, Symbol node, std::shared_ptr<const Rejected> rejected,
+                           const Attempt& attempt, std::optional<std::int64_t> began_ns) noexcept try {
+  const std::int64_t began = is_simulated_ ? k_no_beginning : began_ns.value_or(k_no_beginning);
+  if (rejected == nullptr && PlacedAttempt::holds(attempt) && !is_gap_.load(std::memory_order_acquire) &&
+      attempts_.has_room())
+    return add_placed(std::move(pod), node, attempt, began);
   Record record;
   record.kind = Kind::attempt;
-  record.at_ns = at_ns;
-  record.pod = pod;
+  record.at_ns = clock_.monotonic_ns();
+  record.pod = std::move(pod);
+  if (node != k_no_symbol) record.text = symbols_.text(node);
   record.attempt = attempt;
+  if (began != k_no_beginning) record.attempt.took_ns = std::max<std::int64_t>(record.at_ns - began, 0);
   record.rejected = std::move(rejected);
   enqueue(text_bytes_of(record), Kind::attempt, [&](WaitingRecords& records) { records.add(std::move(record)); });
 } catch (...) {
   const Lock lock(mutex_);
-  ++waiting_.dropped;
+  drop_one();
+}
+
+void Recorder::add_placed(model::PodPtr&& pod, Symbol node, const Attempt& attempt, std::int64_t began_ns) {
+  PlacedAttempt& placed = attempts_.next();
+  placed.pod = std::move(pod);
+  placed.at = follows_ticks_ ? static_cast<std::int64_t>(observe::ticks()) : clock_.monotonic_ns();
+  placed.began_ns = began_ns;
+  placed.total = static_cast<std::int32_t>(attempt.total);
+  placed.node = node;
+  placed.number = attempt.number;
+  placed.evaluated = attempt.evaluated;
+  placed.feasible = attempt.feasible;
+  placed.rotation = static_cast<std::uint32_t>(attempt.rotation);
+  placed.records_before = static_cast<std::uint32_t>(added_.load(std::memory_order_acquire));
+  const std::uint64_t look = look_.load(std::memory_order_relaxed);
+  placed.since_look =
+      has_no_attempt(look, attempts_.added()) ? placed.records_before - static_cast<std::uint32_t>(look) + 1 : 0;
+  attempts_.add_next();
+  if (attempts_.added() % k_looks_for_batch != 0 || attempts_.size() < k_batch) return;
+  {
+    const Lock lock(
+        mutex_);  // or the writer, between its look at how many there are and its wait, would not hear of it
+  }
+  changed_.notify_one();
+}
+
+void Recorder::hold(model::NodePtr node) noexcept try {
+  const Lock lock(mutex_);
+  if (waiting_.removed_nodes.size() < k_waiting_max) waiting_.removed_nodes.push_back(std::move(node));
+} catch (...) {
+  const Lock lock(mutex_);
+  drop_one();
 }
 
 void Recorder::add_state(WholeCluster state) noexcept try {
@@ -391,24 +485,22 @@ void Recorder::add_state(WholeCluster state) noexcept try {
   mark.kind = Kind::state_begins;
   mark.at_ns = clock_.monotonic_ns();
   const Lock lock(mutex_);
-  if (!has_room(0) || waiting_.state) {
-    ++waiting_.dropped;
-    return;
-  }
+  if (!has_room(0) || waiting_.state) return drop_one();
   waiting_.state_at = waiting_.records.size();
   waiting_.state.emplace(std::move(state));
   waiting_.records.add(std::move(mark));
   added_.store(taken_ + waiting_.records.size(), std::memory_order_release);
 } catch (...) {
   const Lock lock(mutex_);
-  ++waiting_.dropped;
+  drop_one();
 }
 
 RecorderCounts Recorder::counts() const {
   const Lock lock(mutex_);
   RecorderCounts counts = counts_;
   counts.dropped += waiting_.dropped;
-  counts.waiting_bytes = waiting_.records.bytes() + waiting_.text_bytes;
+  if (has_ended_) counts.dropped += attempts_.size();  // no one takes them
+  counts.waiting_bytes = waiting_.records.bytes() + waiting_.text_bytes + AttemptRing::bytes();
   return counts;
 }
 
@@ -420,39 +512,59 @@ void Recorder::flush() {
   written_.wait(lock, [&]() REQUIRES(mutex_) { return written_batches_ >= wanted || over_; });
 }
 
+bool Recorder::is_full() const { return waiting_.records.size() >= k_batch || attempts_.size() >= k_batch; }
+
+void Recorder::take(Waiting& batch) {
+  batch.look_before = taken_look_;
+  // The look is read before the attempts: where its own is among them it says so, and else none of them is later.
+  const std::uint64_t look = look_.load(std::memory_order_acquire);
+  batch.attempts_end = attempts_.end();
+  if (has_no_attempt(look, batch.attempts_end) && !waiting_.records.empty()) {
+    put_look(look);
+    taken_look_ = look;
+  }
+  batch.records_before = taken_;
+  taken_ += waiting_.records.size();
+  std::swap(batch.records, waiting_.records);
+  std::swap(batch.state, waiting_.state);
+  batch.state_at = waiting_.state_at;
+  std::swap(batch.removed_nodes, waiting_.removed_nodes);
+  batch.dropped = std::exchange(waiting_.dropped, 0);
+  waiting_.text_bytes = 0;
+  counts_.dropped += batch.dropped;
+  is_gap_.store(over_, std::memory_order_release);
+}
+
 void Recorder::run(Writer& writer) {
   Waiting batch;
+  TickTimes times(TickTimes::read(clock_));
   bool ends = false, is_fast = false;
   while (!ends) {
     RecorderCounts counts;
     {
       UniqueLock lock(mutex_);
-      (void)changed_.wait_for(lock, is_fast ? std::min(period_, k_fast_period) : period_, [this]() REQUIRES(mutex_) {
-        return over_ || wants_flush_ || waiting_.records.size() >= k_batch;
-      });
+      (void)changed_.wait_for(lock, is_fast ? std::min(period_, k_fast_period) : period_,
+                              [this]() REQUIRES(mutex_) { return over_ || wants_flush_ || is_full(); });
       ends = over_;
       wants_flush_ = false;
-      if (!waiting_.records.empty()) put_noted_look();
-      taken_ += waiting_.records.size();
-      is_fast = waiting_.records.size() >= k_fast_batch;
-      std::swap(batch, waiting_);
+      take(batch);
       ++added_batches_;
-      counts_.dropped += batch.dropped;
       counts = counts_;
     }
+    is_fast = batch.records.size() + (batch.attempts_end - attempts_.begin()) >= k_fast_batch;
+    if (follows_ticks_) times.note(TickTimes::read(clock_));  // later than that of each attempt that was taken
     bool wants_state = false;
     const bool is_written = done("Decisions could not be recorded", [&] {
-      writer.write(batch, counts);
+      writer.write(batch, attempts_, follows_ticks_ ? &times : nullptr, counts);
       wants_state = writer.wants_state();
     });
-    if (!is_written) writer.give_up(batch, counts);
+    if (!is_written) writer.give_up(batch, attempts_, counts);
     if (ends || writer.wants_plugin_times())
       (void)done("What plugins took could not be recorded", [&] { writer.write_plugin_times(counts); });
     // Its memory is used again; what it holds goes here, not on the threads that decide.
     batch.records.clear();
     batch.state.reset();
-    batch.text_bytes = 0;
-    batch.dropped = 0;
+    batch.removed_nodes.clear();
     {
       const Lock lock(mutex_);
       counts_ = counts;

@@ -2,6 +2,7 @@
 #include "scheduler/decision_recording.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth::scheduler {
 
@@ -16,7 +17,10 @@ void DecisionRecording::node_put(const model::NodePtr& node) noexcept {
   recorder_.add(recording::record_with(Kind::node, &Record::node, node));
 }
 
-void DecisionRecording::node_removed(const model::Node& node) noexcept { add(Kind::node_gone, node.name); }
+void DecisionRecording::node_removed(const model::NodePtr& node) noexcept {
+  recorder_.hold(node);
+  add(Kind::node_gone, node->name);
+}
 
 void DecisionRecording::pod_put(const model::PodPtr& pod) noexcept {
   recorder_.add(recording::record_with(Kind::placed_pod, &Record::pod, pod));
@@ -69,14 +73,15 @@ void DecisionRecording::saw(const std::vector<model::NominatedPod>& nominated) {
   recorder_.add(std::move(record));
 }
 
-void DecisionRecording::attempt(const queue::Ticket& ticket, const cycle::Outcome& outcome, recording::Attempt attempt,
-                                const framework::Framework& framework, std::optional<std::int64_t> began_ns) {
+void DecisionRecording::attempt(const queue::Ticket& ticket, model::PodPtr pod, const cycle::Outcome& outcome,
+                                recording::Attempt&& attempt, const framework::Framework& framework,
+                                std::optional<std::int64_t> began_ns) {
   attempt.number = ticket.attempts();
   if (const auto* placement = std::get_if<cycle::Placement>(&outcome)) {
     attempt.evaluated = placement->evaluated_nodes;
     attempt.feasible = placement->feasible_nodes;
     attempt.total = placement->total;
-    return recorder_.add_attempt(ticket.pod(), placement->node->name_symbol, nullptr, attempt, began_ns);
+    return recorder_.add_attempt(std::move(pod), placement->assumption.node_name(), nullptr, attempt, began_ns);
   }
   const auto& rejection = std::get<cycle::Rejection>(outcome);
   auto rejected = std::make_shared<recording::Rejected>();
@@ -89,7 +94,7 @@ void DecisionRecording::attempt(const queue::Ticket& ticket, const cycle::Outcom
     if (const cache::Slot slot = snapshot_.find(rejection.nomination.node); slot != cache::k_no_slot)
       rejected->nominated = snapshot_.row(slot).node->name;
   rejected->victims = rejection.victims;
-  recorder_.add_attempt(ticket.pod(), k_no_symbol, std::move(rejected), attempt, began_ns);
+  recorder_.add_attempt(std::move(pod), k_no_symbol, std::move(rejected), attempt, began_ns);
 }
 
 void DecisionRecording::add_state(recording::WholeCluster others) const {

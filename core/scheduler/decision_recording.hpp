@@ -28,7 +28,7 @@ class DecisionRecording final : public cache::ChangeObserver {
       : recorder_(recorder), cache_(cache), snapshot_(snapshot) {}
 
   void node_put(const model::NodePtr& node) noexcept override;
-  void node_removed(const model::Node& node) noexcept override;
+  void node_removed(const model::NodePtr& node) noexcept override;
   void pod_put(const model::PodPtr& pod) noexcept override;
   void pod_removed(const model::Pod& pod) noexcept override;
   void pod_given_back(const model::Pod& pod) noexcept override;
@@ -37,9 +37,12 @@ class DecisionRecording final : public cache::ChangeObserver {
   /// The same nominations; what a decision sees of them is recorded where it is new.
   /// Both outlive what it returns.
   std::unique_ptr<queue::Nominations> watched(queue::Nominations& nominations);
-  /// `began_ns`: when the attempt began, by the recorder's clock; absent: it took no time.
-  void attempt(const queue::Ticket& ticket, const cycle::Outcome& outcome, recording::Attempt attempt,
-               const framework::Framework& framework, std::optional<std::int64_t> began_ns = {});
+  /// `pod`: the ticket's; taken over, as to become one more owner costs as much as the rest. `attempt`: what is known before;
+  /// filled up here, as what was just written is slow to copy. `began_ns`: when the attempt began, by the recorder's clock;
+  /// absent: it took no time.
+  void attempt(const queue::Ticket& ticket, model::PodPtr pod, const cycle::Outcome& outcome,
+               recording::Attempt&& attempt, const framework::Framework& framework,
+               std::optional<std::int64_t> began_ns = {});
 
   /// The whole cluster; `others`: pods without a node, and objects.
   void add_state(recording::WholeCluster others) const;

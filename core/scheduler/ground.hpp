@@ -85,8 +85,9 @@ struct SchedulerParts {
   bool opens_gates = false;
   recording::Recorder* recorder = nullptr;  // gets decisions, what they depend on and what is written; null: nothing
   binding::ExplainedEvents* explained = nullptr;  // as FailureHandler
-  bool traps_unasked_fields = false;              // as FrameworkParts; for checks, not for a scheduler that serves
-  framework::Withheld withheld = {};              // likewise
+  cycle::ClassCacheBudget verdicts = {};
+  bool traps_unasked_fields = false;  // as FrameworkParts; for checks, not for a scheduler that serves
+  framework::Withheld withheld = {};  // likewise
 };
 
 /// What plugins stand on, and what they reach: all of a scheduler that is there before them.

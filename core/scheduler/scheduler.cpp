@@ -35,8 +35,10 @@ queue::QueueOptions queue_options(const SchedulerParts& parts) {
   return options;
 }
 
-cycle::CycleOptions cycle_options(const config::Configuration& configuration, const Clock& clock) {
+cycle::CycleOptions cycle_options(const SchedulerParts& parts) {
+  const config::Configuration& configuration = parts.configuration;
   cycle::CycleOptions options;
+  options.verdicts = parts.verdicts;
   options.percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score;
   options.reuse = configuration.plugins.verdict_reuse;
   const config::LegacyMode& legacy = configuration.legacy;
@@ -45,7 +47,7 @@ cycle::CycleOptions cycle_options(const config::Configuration& configuration, co
   if (legacy.search) {
     constexpr std::int32_t k_adaptive = 0;
     options.percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score.value_or(k_adaptive);
-    options.tie_seed = legacy.seed.value_or(static_cast<std::uint64_t>(clock.wall_ns()));
+    options.tie_seed = legacy.seed.value_or(static_cast<std::uint64_t>(parts.clock.wall_ns()));
     observe::info("Ties between nodes are broken at random", {{"seed", std::to_string(*options.tie_seed)}});
   }
   return options;
@@ -99,8 +101,7 @@ Scheduler::Scheduler(std::unique_ptr<Ground> ground, std::unique_ptr<framework::
              policy_, parts_.lookup, parts_.clock),
       watched_nominations_(ground_->recording ? ground_->recording->watched(nominations()) : nullptr),
       cycle_(*framework_, ground_->cache, ground_->snapshot,
-             watched_nominations_ ? *watched_nominations_ : nominations(),
-             cycle_options(parts_.configuration, parts_.clock),
+             watched_nominations_ ? *watched_nominations_ : nominations(), cycle_options(parts_),
              {parts_.extenders, &ground_->preemption,
               [this](const cycle::UndeclaredInput& input, const model::Pod& pod) {
                 deciding_.assert_held();
@@ -355,15 +356,16 @@ bool Scheduler::wants_decision(queue::Ticket& ticket) {
 }
 
 void Scheduler::decide_alone(queue::Ticket ticket, const Watch& watch) {
-  const model::PodPtr pod = ticket.pod();
+  model::PodPtr pod = ticket.pod();
   if (watch.before) watch.before(pod);
   recording::Attempt attempt;
   attempt.rotation = cycle_.rotation();
   cycle::Outcome outcome = cycle_.run(pod, ticket.pod_class());
   ground_->recorded.choice_made(cycle_.choice_ticks(), cycle_.reuse_counts());
   if (ground_->recording)
-    ground_->recording->attempt(ticket, outcome, attempt, *framework_, queue_.monotonic_ns(began_ns_));
-  if (watch.after) watch.after(pod, outcome);
+    ground_->recording->attempt(ticket, std::move(pod), outcome, std::move(attempt), *framework_,
+                                queue_.monotonic_ns(began_ns_));
+  if (watch.after) watch.after(ticket.pod(), outcome);
   auto* const placement = std::get_if<cycle::Placement>(&outcome);
   if (placement == nullptr) return reject(std::move(ticket), std::get<cycle::Rejection>(outcome), false);
   // A member beyond those that a group needs is not bound before they are.
@@ -405,7 +407,8 @@ void Scheduler::decide_group(queue::Ticket ticket, const Watch& watch) {
   // The others keep what they were told; the one that completes the group takes them along.
   if (watch.before) watch.before(pod);
   cycle::Outcome outcome = cycle_.reject(quorum.verdict);
-  if (ground_->recording) ground_->recording->attempt(ticket, outcome, {.way = recording::Way::unplanned}, *framework_);
+  if (ground_->recording)
+    ground_->recording->attempt(ticket, pod, outcome, {.way = recording::Way::unplanned}, *framework_);
   if (watch.after) watch.after(pod, outcome);
   reject(std::move(ticket), std::get<cycle::Rejection>(outcome), true);
 }
@@ -446,7 +449,8 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
     attempt.way = complete && !overdue ? recording::Way::planned : recording::Way::unplanned;
     for (std::size_t i = 0; i < tickets.size(); ++i) {
       attempt.members_left = static_cast<std::uint32_t>(tickets.size() - i - 1);
-      ground_->recording->attempt(tickets[i], plan.members[i], attempt, *framework_, queue_.monotonic_ns(began_ns_));
+      ground_->recording->attempt(tickets[i], tickets[i].pod(), plan.members[i], recording::Attempt(attempt),
+                                  *framework_, queue_.monotonic_ns(began_ns_));
     }
   }
   if (plan.kind == cycle::GroupOutcome::Kind::given_up) {  // they are not tried any more, and nothing is said of them

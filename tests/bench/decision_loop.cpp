@@ -48,6 +48,7 @@ int run(const Options& options) {
   if (!options.record.empty()) {
     recording::RecorderOptions recording;
     recording.directory = options.record;
+    recording.follows_ticks = true;
     auto started = recording::Recorder::start(std::move(recording), symbols, clock);
     if (!started.ok()) {
       std::cerr << started.error().message << '\n';

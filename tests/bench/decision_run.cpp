@@ -130,10 +130,12 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
       run.allocations.push_back(static_cast<std::uint32_t>(allocation_count() - before));
       continue;
     }
+    // As Scheduler does, whether it records or not; a recorder takes it over.
+    model::PodPtr pod = recording.recorder != nullptr ? ticket->pod() : nullptr;
     recording::Attempt attempt;
     attempt.rotation = host.cycle.rotation();
     cycle::Outcome outcome = host.cycle.run(ticket->pod(), ticket->pod_class());
-    if (records) host.recording->attempt(*ticket, outcome, attempt, host.framework);
+    if (records) host.recording->attempt(*ticket, std::move(pod), outcome, std::move(attempt), host.framework);
     Symbol node = k_no_symbol;
     if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
       node = placement->assumption.node_name();

@@ -104,10 +104,13 @@ TEST_F(ShadowRun, PrintsAReportForPeopleAndServesMetrics) {
   const std::uint16_t port = free_port();
   auto berth = start_shadow({"--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port),
                              "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig});
+  server.create(pod_json("pending", "1"));
   decide(*berth, "large", "3", 0);
   const auto [status, metrics] = fetch(port, "/metrics", "test-token");
   EXPECT_EQ(status, 200);
   EXPECT_NE(metrics.find("berth_shadow_waiting_differences 1\n"), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find("berth_shadow_queued_pods 1\n"), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find("berth_shadow_queued_pods_left_out_total 0\n"), std::string::npos) << metrics;
   EXPECT_NE(metrics.find("berth_shadow_decisions_total{result=\"same\"} 0\n"), std::string::npos) << metrics;
   const std::string log = end(*berth);
   EXPECT_NE(log.find("1 decision of the scheduler in charge"), std::string::npos) << log;

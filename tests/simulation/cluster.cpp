@@ -219,9 +219,6 @@ std::optional<std::string> Cluster::refusal_of_pods(const PodState& pod, const N
   const auto is_here = [&](const PodState& other, const PodTerm& term) {
     return always_together(other.node, node.name, term.topology_key, since_ns);
   };
-  const auto may_be_here = [&](const PodState& other, const PodTerm& term) {
-    return once_together(other.node, node.name, term.topology_key, since_ns);
-  };
   if (!pod.apart.empty() || !pod.labels.empty())
     each_placed([&](const PodState& other) {
       if (why || other.uid == pod.uid || other.ns != pod.ns || (pod.apart.empty() && other.apart.empty())) return;
@@ -235,6 +232,15 @@ std::optional<std::string> Cluster::refusal_of_pods(const PodState& pod, const N
         why = fmt::format("{} on {} and it must be apart", other.name, other.node);
     });
   if (why) return why;
+  for (const SpreadTerm& term : pod.spread)
+    if (std::optional<std::string> refusal = refusal_of_spread(pod, node, term, knowledge)) return refusal;
+  return std::nullopt;
+}
+
+const PodTerm* Cluster::unmet_near(const PodState& pod, const NodeState& node, const Knowledge& knowledge) const {
+  const auto may_be_here = [&](const PodState& other, const PodTerm& term) {
+    return once_together(other.node, node.name, term.topology_key, knowledge.nodes_known_until_ns);
+  };
   for (const PodTerm& term : pod.near) {
     bool is_met = false, is_elsewhere = false;
     each_placed([&](const PodState& other) {
@@ -243,12 +249,9 @@ std::optional<std::string> Cluster::refusal_of_pods(const PodState& pod, const N
       is_elsewhere = is_elsewhere || knowledge.certainly_there(other);
     });
     // The first of those that want each other may be anywhere.
-    if (!is_met && (is_elsewhere || !all_hold(term.selector, pod.labels)))
-      return fmt::format("no pod that it must be near is in the same {}", term.topology_key);
+    if (!is_met && (is_elsewhere || !all_hold(term.selector, pod.labels))) return &term;
   }
-  for (const SpreadTerm& term : pod.spread)
-    if (std::optional<std::string> refusal = refusal_of_spread(pod, node, term, knowledge)) return refusal;
-  return std::nullopt;
+  return nullptr;
 }
 
 bool Cluster::fits(const PodState& pod, const NodeState& node, const PodSet& without, bool with_nominated) const {
@@ -265,7 +268,8 @@ bool Cluster::fits(const PodState& pod, const NodeState& node, const PodSet& wit
   const auto is_there = [&](const PodState& other) {
     return other.gone_ns == k_not_yet && !other.is_over && !without.contains(&other);
   };
-  return !refusal_of_pods(pod, node, {is_there, is_there, k_not_yet});
+  const Knowledge knowledge{is_there, is_there, k_not_yet};
+  return !refusal_of_pods(pod, node, knowledge) && unmet_near(pod, node, knowledge) == nullptr;
 }
 
 bool Cluster::fits_somewhere(const PodState& pod) const {

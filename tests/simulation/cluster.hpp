@@ -50,9 +50,11 @@ class Cluster {
 
   /// Why no version of that node from `since_ns` on was one for the pod; nothing when one was.
   std::optional<std::string> refusal_since(const PodState& pod, const std::string& node, std::int64_t since_ns) const;
-  /// Why the pods around keep that one from the node.
+  /// Why the pods around keep that one from the node, but for those that it must be near.
   std::optional<std::string> refusal_of_pods(const PodState& pod, const NodeState& node,
                                              const Knowledge& knowledge) const;
+  /// What it must be near and is not there; null: all is.
+  const PodTerm* unmet_near(const PodState& pod, const NodeState& node, const Knowledge& knowledge) const;
   /// As things are now. `without`: as if those were gone. `with_nominated`: those of no lower priority count as there.
   bool fits(const PodState& pod, const NodeState& node, const PodSet& without, bool with_nominated) const;
   bool fits_somewhere(const PodState& pod) const;

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -109,10 +110,10 @@ class Audit {
     std::printf("%zu bindings and %zu evictions judged, %zu schedulers, %d rules broken\n", ledger_.bound_count(),
                 ledger_.evicted_count(), schedulers_.size(), broken_);
     if (unseen_ != 0)
-      std::fprintf(
-          stderr,
-          "%zu bindings are of pods that the log does not show: log requests about pods at level RequestResponse\n",
-          unseen_);
+      std::fprintf(stderr,
+                   "%zu bindings are of pods that the log does not show: log requests about pods at level "
+                   "RequestResponse; a server that was killed leaves some out\n",
+                   unseen_);
     if (broken_ != 0) return 1;
     return unseen_ == 0 ? 0 : 2;
   }
@@ -127,7 +128,8 @@ class Audit {
     const Request request(event.whole);
     if (!schedulers_.contains(request.who) || !(request.is_binding() || request.is_eviction())) return;
     ledger_.sent({request.is_eviction() ? SentWrite::Kind::eviction : SentWrite::Kind::binding, request.who,
-                  event.received_ns, request.ns, request.name, text_at(event.whole, "/requestObject/target/name")});
+                  event.received_ns, request.ns, request.name, text_at(event.whole, "/requestObject/target/name"),
+                  text_at(event.whole, "/requestObject/metadata/uid")});
   }
 
   void take(const Event& event) {
@@ -140,7 +142,12 @@ class Audit {
     if (request.is_binding())
       return bind(request.ns, request.name, text_at(whole, "/requestObject/target/name"), event.done_ns);
     if (!request.part.empty() && request.part != "status") return;
-    const json::value* const answer = at(whole, "/responseObject");
+    const json::value* answer = at(whole, "/responseObject");
+    std::optional<json::value> completed;
+    if (answer != nullptr && text_at(*answer, "/kind") == "PartialObjectMetadata") {
+      completed = complete(request, *answer, whole);
+      answer = completed ? &*completed : nullptr;
+    }
     if (request.plural == "leases") return hold(request, answer, event.done_ns);
     if (request.verb == "delete") return remove(request.plural, request.ns, request.name, answer, event.done_ns);
     if (answer == nullptr) return;
@@ -155,13 +162,30 @@ class Audit {
     }
   }
 
+  /// What a client that asks for metadata alone is answered, with the rest as it was known and as it was asked for. Nothing
+  /// when the object is not known.
+  std::optional<json::value> complete(const Request& request, const json::value& answer, const json::value& event) {
+    const auto known = objects_.find(request.plural + "/" + key_of(request.ns, request.name));
+    if (known == objects_.end()) return std::nullopt;
+    json::value out = known->second;
+    json::object& object = out.get_object();
+    if (const json::value* const metadata = at(answer, "/metadata")) object["metadata"] = *metadata;
+    boost::system::error_code missing;
+    const json::value* const nominated = event.find_pointer("/requestObject/status/nominatedNodeName", missing);
+    if (nominated == nullptr) return out;
+    json::value& status = object["status"];
+    if (!status.is_object()) status = json::object();
+    status.get_object()["nominatedNodeName"] = *nominated;
+    return out;
+  }
+
   /// A lease that a scheduler wrote. It leads by its user name: the log has that of each request, and no identity. Where
   /// replicas share one, they are one.
   void hold(const Request& request, const json::value* answer, std::int64_t now_ns) {
     if (answer == nullptr || request.verb == "get" || !schedulers_.contains(request.who)) return;
     json::value lease = *answer;
     if (!text_at(lease, "/spec/holderIdentity").empty())
-      lease.at("spec").as_object()["holderIdentity"] = request.who + "_";
+      lease.get_object()["spec"].get_object()["holderIdentity"] = request.who + "_";
     ledger_.take(request.plural, request.ns, request.name, &lease, now_ns);
   }
 
@@ -175,7 +199,7 @@ class Audit {
   /// in this log.
   void store(const std::string& plural, const std::string& ns, const std::string& name, const json::value& object,
              std::int64_t now_ns) {
-    if (gone_.contains(text_at(object, "/metadata/uid"))) return;
+    if (at(object, "/metadata") == nullptr || gone_.contains(text_at(object, "/metadata/uid"))) return;
     json::value& known = objects_[plural + "/" + key_of(ns, name)];
     const bool is_new = known.is_null() || text_at(object, "/metadata/uid") != text_at(known, "/metadata/uid");
     if (!is_new && is_older(object, known)) return;
@@ -183,7 +207,7 @@ class Audit {
     const std::string node = text_at(object, "/spec/nodeName");
     if (plural != "pods" || node.empty() || !is_new) return ledger_.take(plural, ns, name, &object, now_ns);
     json::value waiting = object;
-    waiting.at("spec").as_object().erase("nodeName");
+    waiting.get_object()["spec"].get_object().erase("nodeName");
     ledger_.take(plural, ns, name, &waiting, now_ns);
     ledger_.placed_before(ns, name, node);
   }
@@ -208,7 +232,9 @@ class Audit {
       ++unseen_;
       return;
     }
-    known->second.as_object()["spec"].as_object()["nodeName"] = node;
+    json::value& spec = known->second.get_object()["spec"];
+    if (!spec.is_object()) spec = json::object();
+    spec.get_object()["nodeName"] = node;
     ledger_.take("pods", ns, name, &known->second, now_ns);
   }
 

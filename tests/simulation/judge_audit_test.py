@@ -93,6 +93,18 @@ class JudgeAudit(unittest.TestCase):
         run = self.judge(node(0, "n"), pod(1, "a"), binding(2, "a", "n"), late)
         self.assertEqual(run.returncode, 0, run.stdout)
 
+    def test_an_answer_of_metadata_alone_leaves_the_rest_as_it_was(self):
+        metadata = {"kind": "PartialObjectMetadata", "metadata": {"name": "a", "namespace": "default", "uid": "a"}}
+        asked = event(2, "patch", "pods", "a", metadata)
+        run = self.judge(node(0, "n"), pod(1, "a"), pod(1, "b"), asked, binding(3, "a", "n"), binding(4, "b", "n"))
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("BROKEN: no node is over-committed: n has 1000m CPU", run.stdout)
+
+    def test_a_pod_without_a_spec_ends_nothing(self):
+        bare = event(1, "create", "pods", "a", {"metadata": {"name": "a", "namespace": "default", "uid": "a"}})
+        run = self.judge(node(0, "n"), bare, binding(2, "a", "n"))
+        self.assertEqual(run.returncode, 0, run.stderr)
+
     def test_a_taint_that_is_not_tolerated_is_found(self):
         taint = {"key": "for", "value": "x", "effect": "NoSchedule"}
         run = self.judge(node(0, "n", taints=[taint]), pod(1, "a"), binding(2, "a", "n"))

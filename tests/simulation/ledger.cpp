@@ -42,6 +42,7 @@ std::optional<SentWrite> read_write(std::string_view method, std::string_view pa
     boost::system::error_code wrong;
     const json::value binding = json::parse({body.data(), body.size()}, wrong);
     if (!wrong) sent.node = text_at(binding, "/target/name");
+    if (!wrong) sent.uid = text_at(binding, "/metadata/uid");
   } else if (method == "DELETE" && path.find('/') == std::string_view::npos) {
     sent.kind = SentWrite::Kind::eviction;
   } else {
@@ -218,10 +219,28 @@ void Ledger::judge_place(const PodState& pod, const SentWrite& by) {
   const auto perhaps = [&](const PodState& other) {
     return other.gone_ns >= unknown_from_ns && other.sent_ns <= by.sent_ns + k_s;
   };
-  if (const auto why = cluster_.refusal_of_pods(pod, *node, {certainly, perhaps, unknown_from_ns}))
+  const Knowledge knowledge{certainly, perhaps, unknown_from_ns};
+  if (const auto why = cluster_.refusal_of_pods(pod, *node, knowledge))
     report_("what a pod asks of the pods around it is met",
             fmt::format("{} is on {}, and {}", pod.name, pod.node, *why));
+  if (const PodTerm* const unmet = cluster_.unmet_near(pod, *node, knowledge);
+      unmet != nullptr && !may_have_placed(by, *unmet))
+    report_("what a pod asks of the pods around it is met",
+            fmt::format("{} is on {}, and no pod that it must be near is in the same {}", pod.name, pod.node,
+                        unmet->topology_key));
   judge_room(pod, by);
+}
+
+/// Whether its sender may have counted on another that it had placed itself, and of which the binding arrives later or
+/// never.
+bool Ledger::may_have_placed(const SentWrite& by, const PodTerm& near) const {
+  const auto may_be_one = [&](const PodState& other) {
+    return other.ns == by.ns && other.name != by.pod && all_hold(near.selector, other.labels) &&
+           other.created_ns < by.sent_ns && other.bound_ns > by.sent_ns - k_late_ns &&
+           other.gone_ns > by.sent_ns - excuse_ns(by.sent_ns);
+  };
+  return std::any_of(pods().begin(), pods().end(), [&](const auto& one) { return may_be_one(one.second); }) ||
+         std::any_of(cluster_.past_pods().begin(), cluster_.past_pods().end(), may_be_one);
 }
 
 void Ledger::judge_room(const PodState& pod, const SentWrite& by) {
@@ -250,6 +269,8 @@ void Ledger::judge_sent(const SentWrite& sent) {
   sent_for_[key_of(sent.ns, sent.pod)].push_back(sent);
   const PodState* const pod = cluster_.find_pod(sent.ns, sent.pod);
   if (pod == nullptr) return;
+  // Of one that had that name before: the server does not take it for this one.
+  if (!sent.uid.empty() && sent.uid != pod->uid) return;
   if (pod->node.empty()) cluster_.attempted(*pod, sent.node, sent.sent_ns);
   if (pod->is_strange)
     report_("what cannot be read is not bound", fmt::format("{} sent a binding of {}", sent.by, sent.pod));

@@ -21,7 +21,7 @@ struct SentWrite {
   Kind kind = Kind::binding;
   std::string by;  // who
   std::int64_t sent_ns = 0;
-  std::string ns, pod, node;  // node: of a binding
+  std::string ns, pod, node, uid;  // node: of a binding; uid: empty when it names none
 };
 
 /// Nothing when the request is neither a binding nor an eviction.
@@ -76,6 +76,7 @@ class Ledger {
   void take_budget(std::string_view ns, std::string_view name, const boost::json::value* object);
   void judge_binding(PodState& pod, std::int64_t now_ns);
   void judge_place(const PodState& pod, const SentWrite& by);
+  bool may_have_placed(const SentWrite& by, const PodTerm& near) const;
   void judge_room(const PodState& pod, const SentWrite& by);
   void judge_sent(const SentWrite& sent);
   void judge_sender(const SentWrite& sent);

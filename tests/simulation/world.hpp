@@ -83,6 +83,7 @@ class World {
   void run_kubelets();
   void run_budgets();
   void create_node(const std::string& name, Dice& dice);
+  void tend_nodes();
 
   // faults.cpp
   void begin_faults();
@@ -122,7 +123,7 @@ class World {
   bool goes_wrong_ = false;
   bool is_still_ = false;  // users and kubelets do nothing any more
   tests::Faults server_faults_;
-  int batch_ = 0, kubelet_round_ = 0;
+  int batch_ = 0, kubelet_round_ = 0, tending_ = 0;
   std::size_t pods_ = 0;
   std::vector<std::string> happened_;
   std::size_t starts_ = 0;

@@ -14,6 +14,7 @@ namespace json = boost::json;
 constexpr std::int64_t k_s = 1'000'000'000;
 constexpr std::size_t k_waiting_most = 40;
 constexpr int k_teams = 5, k_volumes = 6;
+const std::string k_rare_team = "rare";  // often it has no pod, and those that want to be near it wait
 
 json::value label_selector(const std::string& team) { return {{"matchLabels", {{"team", team}}}}; }
 
@@ -50,6 +51,8 @@ void add_affinity(json::object& spec, const std::string& team, Dice& dice) {
   const std::uint64_t what = dice.below(20);
   if (what == 0) affinity["podAntiAffinity"] = required(team, "kubernetes.io/hostname");
   if (what == 1) affinity["podAffinity"] = required(team, "zone");
+  if (what == 3)
+    affinity["podAffinity"] = required(dice.roll(0.5) ? k_rare_team : fmt::format("t{}", dice.below(k_teams)), "zone");
   if (what == 2)
     spec["topologySpreadConstraints"] = json::array{{{"maxSkew", dice.between(1, 2)},
                                                      {"topologyKey", "zone"},
@@ -77,6 +80,28 @@ void World::begin_objects() {
         i, dice.between(1, 4)));
   later(k_s, [this] { add_pods(); });
   later(k_s, [this] { run_kubelets(); });
+  later(k_s, [this] { tend_nodes(); });
+}
+
+/// Administrators open nodes, add some, and change sizes, labels and taints, also when nothing goes wrong any more: pods
+/// that wait for none to end are woken by that alone.
+void World::tend_nodes() {
+  if (is_still_) return;
+  const std::string what = fmt::format("tending.{}", ++tending_);
+  Dice dice = dice_of(what);
+  const std::int64_t next_ns = some_time(dice, 5, 40);
+  if (!goes_wrong_ && !is_left_out(what)) {
+    const auto& nodes = ledger_->nodes();
+    const auto closed =
+        std::find_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.second.is_closed; });
+    if (closed != nodes.end())
+      patch("nodes", "", closed->first, R"({"spec":{"unschedulable":null}})", false);
+    else if (dice.roll(0.2) && nodes.size() < 8)
+      create_node(fmt::format("n{}", 200 + tending_), dice);
+    else
+      change_labels(dice);
+  }
+  later(next_ns, [this] { tend_nodes(); });
 }
 
 void World::create_node(const std::string& name, Dice& dice) {
@@ -91,7 +116,7 @@ void World::create_node(const std::string& name, Dice& dice) {
 }
 
 void World::create_pod(const std::string& name, Dice& dice) {
-  const std::string team = fmt::format("t{}", dice.below(k_teams));
+  const std::string team = dice.roll(0.02) ? k_rare_team : fmt::format("t{}", dice.below(k_teams));
   json::object spec;
   const std::uint64_t rank = dice.below(100);
   spec["priority"] = rank < 80 ? 0 : rank < 90 ? 10 : rank < 97 ? 100 : 1000;

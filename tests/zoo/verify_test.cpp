@@ -91,13 +91,15 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"small_table", "V11", "zoo.example.com/Animal"}, Wrong{"ignores_no_column", "V12", "killed by SIGSEGV"},
         Wrong{"keeps_reservations", "V13", "after attempts that were given up"},
         Wrong{"counts_rows", "V14", "in a block of"}, Wrong{"shares_state", "V15", "imagined away and back"},
-        Wrong{"matches_in_filter", "V16", "match() of berth.labels/1 was denied in"}),
+        Wrong{"matches_in_filter", "V16", "match() of berth.labels/1 was denied in"},
+        Wrong{"allocates_per_node", "V17",
+              "filter of zoo.example.com/Animal allocates 1500 times in an attempt with 2000 nodes"}),
     [](const auto& test) { return std::string(test.param.animal); });
 
 TEST(PluginVerify, PassesAGoodPlugin) {
   const Verified verified = verify(animal("good"));
   EXPECT_EQ(verified.ending.how, "exit 0") << verified.ending.output;
-  EXPECT_EQ(verified.passed.size(), 16u) << verified.ending.output;
+  EXPECT_EQ(verified.passed.size(), 17u) << verified.ending.output;
 }
 
 TEST(PluginVerify, PassesThePoliciesOfBerth) {
@@ -107,7 +109,7 @@ TEST(PluginVerify, PassesThePoliciesOfBerth) {
     const std::string name = entry.path().filename().string();
     if (entry.path().extension() != ".so" || name == "legacy.so") continue;
     const Verified verified =
-        verify(entry.path().string(), {"--checks", "V02,V03,V04,V05,V06,V07,V08,V09,V12,V13,V14,V15,V16"});
+        verify(entry.path().string(), {"--checks", "V02,V03,V04,V05,V06,V07,V08,V09,V12,V13,V14,V15,V16,V17"});
     EXPECT_EQ(verified.ending.how, "exit 0") << name << '\n' << verified.ending.output;
     ++seen;
   }
@@ -115,6 +117,14 @@ TEST(PluginVerify, PassesThePoliciesOfBerth) {
   const std::vector<std::string> configured = {"--config", BERTH_ZOO_HOST "/legacy.yaml"};
   const Verified legacy = verify(std::string(BERTH_PLUGINS) + "/legacy.so", configured);
   EXPECT_EQ(legacy.ending.how, "exit 0") << legacy.ending.output;
+}
+
+TEST(PluginVerify, SaysWhatACallAllocates) {
+  const Verified verified = verify(animal("allocates_five_times"), {"--checks", "V17"});
+  EXPECT_EQ(verified.ending.how, "exit 0") << verified.ending.output;
+  EXPECT_NE(verified.ending.output.find("filter 5 (692 bytes) per call"), std::string::npos) << verified.ending.output;
+  const Verified none = verify(animal("good"), {"--checks", "V17"});
+  EXPECT_NE(none.ending.output.find("filter 0 per call"), std::string::npos) << none.ending.output;
 }
 
 TEST(PluginVerify, RefusesAnUnknownCheck) {
@@ -132,6 +142,27 @@ TEST(PluginBench, SaysWhatANodeCosts) {
     ASSERT_NE(ns, nullptr) << ending.output;
     EXPECT_GT(ns->real().value_or(0), 0) << field;
   }
+}
+
+TEST(PluginBench, SaysWhatACallAllocates) {
+  const Ending ending =
+      run(words("bench", animal("allocates_five_times"), {"--nodes", "100", "--rounds", "3", "--json"}));
+  EXPECT_EQ(ending.how, "exit 0") << ending.output;
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(ending.output, "bench", diagnostics);
+  ASSERT_FALSE(documents.empty()) << ending.output;
+  const text::Value* const allocations = documents.front().root().find("allocations");
+  ASSERT_NE(allocations, nullptr) << ending.output;
+  bool is_there = false;
+  for (const text::Value& at : allocations->elements()) {
+    if (at.find("point")->text() != "filter") continue;
+    is_there = true;
+    EXPECT_EQ(at.find("plugin")->text(), "zoo.example.com/Animal");
+    EXPECT_GT(at.find("calls")->real().value_or(0), 0);
+    EXPECT_EQ(at.find("perCall")->real().value_or(0), 5);
+    EXPECT_EQ(at.find("bytesPerCall")->real().value_or(0), 692);
+  }
+  EXPECT_TRUE(is_there) << ending.output;
 }
 
 }  // namespace

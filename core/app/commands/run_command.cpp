@@ -384,6 +384,7 @@ RunStatus LiveRun::make_host(net::IoThreads& io) {
     recorder.total_bytes = std::size_t{options_.recorder.size_mib} << 20;
     recorder.description_json = description_json(raw_, configuration_, plugins_);
     recorder.run = seed_;
+    recorder.follows_ticks = true;  // clock_ is a SystemClock
   }
   reign_ = std::make_shared<cluster::kube::Reign>(lease_clock_, lease_options().reign_ns());
   if (!configuration_.leader_election.leader_elect) reign_->begin_without_lease();

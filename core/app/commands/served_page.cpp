@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "app/recording/recording_times.hpp"
 #include "report/html_report.hpp"
 #include "serving/counted.hpp"
 #include "text/json_writer.hpp"
@@ -124,9 +123,9 @@ Result<std::string> ServedPage::render(const Wish& wish) {
   parts.before = std::move(unchanged);
   if (wish.is_for_data) return report::page_data(report, parts);
   if (!options_.record.empty()) {
-    const Result<RecordingTimes> times = read_times(options_.record);
+    const Result<const RecordingTimes*> times = times_.read();
     if (!times.ok()) return times.error();
-    parts.times = times_json(*times, report.looked_at_ns);
+    parts.times = times_json(**times, report.looked_at_ns);
   }
   return report::render_html(report, parts);
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/recording/recording_times.hpp"
 #include "app/simulate/cluster_view.hpp"
 #include "base/guarded.hpp"
 #include "base/result.hpp"
@@ -29,7 +30,7 @@ class ServedPage {
   static constexpr std::size_t k_changes_max = 20, k_change_bytes_max = 1'000, k_added_max = 10'000;
   static constexpr std::chrono::seconds k_changed_seconds{60};
 
-  explicit ServedPage(const ViewOptions& options) : options_(options), view_(options, said_) {}
+  explicit ServedPage(const ViewOptions& options) : options_(options), times_(options.record), view_(options, said_) {}
 
   /// Whether the cluster can be looked at. What was said about it goes to `err`.
   bool check(std::ostream& err);
@@ -49,6 +50,7 @@ class ServedPage {
   const ViewOptions options_;
   std::atomic<std::size_t> waiting_{0};
   Mutex mutex_;
+  RememberedTimes times_ GUARDED_BY(mutex_);
   std::ostringstream said_ GUARDED_BY(mutex_);
   ClusterView view_ GUARDED_BY(mutex_);
 };

@@ -24,6 +24,14 @@ void add_shadow(observe::MetricPage& page, const ShadowReport& shadow) {
       MetricKind::gauge, "berth_shadow_waiting_differences",
       "Differences whose cause is not known yet: they are judged with changes of pods and nodes from five seconds on.",
       number(shadow.waiting));
+  page.add_one(
+      MetricKind::gauge, "berth_shadow_queued_pods",
+      "Pods without a node whose places in the queue are remembered: with those before it a binding is judged again.",
+      number(shadow.queued));
+  count("berth_shadow_queued_pods_left_out_total",
+        "Pods that came while as many places as there may be were remembered: a difference that they cause may stay "
+        "unexplained.",
+        number(shadow.queued_left_out));
   count("berth_shadow_failed_comparisons_total",
         "Comparisons that ended with an exception, which the log names: nothing is said about their pods.",
         number(shadow.failed));

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "recording/reader.hpp"
+#include "recording/segment_files.hpp"
 #include "recording/state.hpp"
 
 namespace berth::app {
@@ -140,6 +141,39 @@ Result<RecordingTimes> read_times(const std::string& path) {
   }
   if (!slices) return Error{fmt::format("{}: nothing is recorded there", path)};
   return slices->take(cluster);
+}
+
+std::vector<RememberedTimes::File> RememberedTimes::files() const {
+  std::error_code error;
+  std::vector<std::string> paths{path_};
+  if (std::filesystem::is_directory(path_, error)) {
+    const Result<std::vector<std::string>> names = recording::segment_names(path_);
+    if (!names.ok()) return {};
+    paths.clear();
+    for (const std::string& name : *names) paths.push_back(path_ + "/" + name);
+  }
+  std::vector<File> out;
+  for (std::string& path : paths) {
+    File file;
+    file.bytes = std::filesystem::file_size(path, error);
+    if (error) return {};
+    file.written_at = std::filesystem::last_write_time(path, error);
+    if (error) return {};
+    file.name = std::move(path);
+    out.push_back(std::move(file));
+  }
+  return out;
+}
+
+Result<const RecordingTimes*> RememberedTimes::read() {
+  std::vector<File> now = files();
+  if (!now.empty() && now == read_files_) return &times_;
+  read_files_.clear();
+  Result<RecordingTimes> found = read_times(path_);
+  if (!found.ok()) return found.error();
+  times_ = std::move(*found);
+  read_files_ = std::move(now);
+  return &times_;
 }
 
 }  // namespace berth::app

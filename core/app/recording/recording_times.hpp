@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -30,5 +32,28 @@ struct RecordingTimes {
 /// Reads the recording once, as a whole. Fails where it cannot be read, or is empty.
 /// Bounds: as recording::Reader and State; k_slices_max slices of k_plugins_max plugins, beyond which none are counted.
 Result<RecordingTimes> read_times(const std::string& path);
+
+/// What read_times() said last of one recording, for as long as its files have the same names, sizes and times.
+/// Bounds: one answer, of a megabyte at most. Threads: one.
+class RememberedTimes {
+ public:
+  explicit RememberedTimes(std::string path) : path_(std::move(path)) {}
+  /// The answer is valid until the next call.
+  Result<const RecordingTimes*> read();
+
+ private:
+  struct File {
+    std::string name;
+    std::uintmax_t bytes = 0;
+    std::filesystem::file_time_type written_at;
+    friend bool operator==(const File&, const File&) = default;
+  };
+  /// Empty: that cannot be said.
+  std::vector<File> files() const;
+
+  const std::string path_;
+  std::vector<File> read_files_;  // as they were before they were read
+  RecordingTimes times_;
+};
 
 }  // namespace berth::app

@@ -76,12 +76,23 @@ void Shadow::see_nomination(const model::PodPtr& pod, Symbol node, bool came) {
 }
 
 void Shadow::see_waiting(const model::PodPtr& pod) {
-  if (pod->node_name == k_no_symbol && queued_.size() < k_queued_max) queued_[pod->uid.text()] = ++last_queued_;
+  if (pod->node_name != k_no_symbol) return;
+  const bool has_place = queued_.size() < k_queued_max;
+  if (has_place) queued_[pod->uid.text()] = ++last_queued_;
+  count_queued(!has_place);
+}
+
+void Shadow::count_queued(bool is_left_out) {
+  const Lock lock(mutex_);
+  report_.queued = queued_.size();
+  report_.queued_left_out += is_left_out;
 }
 
 std::uint64_t Shadow::leaves_queue(const model::PodPtr& pod) {
   const auto place = queued_.extract(pod->uid.text());
-  return place ? place.mapped() : 0;
+  if (!place) return 0;
+  count_queued(false);
+  return place.mapped();
 }
 
 void Shadow::see_gone(const model::PodPtr& pod) {

@@ -146,6 +146,7 @@ class Shadow final : public cluster::ClusterSink {
   void see(const model::PodPtr& pod);
   void see_gone(const model::PodPtr& pod);
   void see_waiting(const model::PodPtr& pod);
+  void count_queued(bool is_left_out);
   std::uint64_t leaves_queue(const model::PodPtr& pod);  // what its place was
   void see_nomination(const model::PodPtr& pod, Symbol node, bool came);
   /// The time of changes: it stands still while causes are searched, as what comes then is seen at once afterwards.

@@ -125,6 +125,9 @@ Result<std::unique_ptr<SinglePass>, text::Diagnostics> SinglePass::make(SymbolTa
   if (extenders.ok() && *extenders) parts.extenders = &(*extenders)->all();
   parts.opens_gates = true;
   parts.recorder = recorder;
+  // Pods are decided in the order of their priority and age, all of them once: few classes take turns, and a pass is to
+  // leave memory to others.
+  parts.verdicts.bytes_per_node = std::size_t{6} << 10;
   parts.traps_unasked_fields = configuration.plugins.verdict_reuse == config::VerdictReuse::verify;
   auto scheduler = scheduler::ManualScheduler::make(std::move(parts));
   if (extenders.ok() && scheduler.ok())

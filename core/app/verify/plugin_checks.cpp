@@ -11,6 +11,7 @@
 
 #include "app/verify/awkward_clusters.hpp"
 #include "app/verify/cycle_checks.hpp"
+#include "app/verify/plugin_allocations.hpp"
 #include "app/verify/plugin_cost.hpp"
 #include "app/verify/said_of_nodes.hpp"
 #include "text/diagnostics.hpp"
@@ -26,6 +27,9 @@ constexpr int k_warm_decisions = 400, k_measured_decisions = 4'000;
 // V10: a policy that is slower than this cannot be used with 5,000 nodes.
 constexpr double k_node_ns_max = 20'000;
 constexpr std::size_t k_timed_nodes = 2'000, k_timed_rounds = 7;
+// V17: as many in an attempt as this for each node are one for each node, where some nodes are not asked about.
+constexpr double k_allocations_per_node_max = 0.5;
+constexpr std::size_t k_counted_rounds = 16;
 
 using Reuse = config::VerdictReuse;
 
@@ -227,6 +231,25 @@ void is_quick(const TestedPlugins& tested, Findings& findings) {
         fmt::format("a decision takes {:.0f} ns more for each node, and {:.0f} are the most", node_ns, k_node_ns_max));
 }
 
+/// berth/filter.hpp and score.hpp: no allocation per row.
+void allocates_little(const TestedPlugins& tested, Findings& findings) {
+#ifdef BERTH_SANITIZED
+  findings.note("not looked at under a sanitizer");
+  return;
+#endif
+  const auto measured = measure_allocations(tested, k_timed_nodes, k_counted_rounds);
+  if (!measured.ok()) {
+    findings.wrong(measured.error().message);
+    return;
+  }
+  findings.note(measured->empty() ? "no point of it is called" : to_text(*measured) + " per call");
+  for (const PointAllocations& at : *measured)
+    if ((at.point == "filter" || at.point == "score") &&
+        at.per_attempt() >= k_allocations_per_node_max * static_cast<double>(k_timed_nodes))
+      findings.wrong(fmt::format("{} of {} allocates {:.0f} times in an attempt with {} nodes", at.point, at.plugin,
+                                 at.per_attempt(), k_timed_nodes));
+}
+
 }  // namespace
 
 std::vector<PluginCheck> plugin_checks() {
@@ -280,7 +303,8 @@ std::vector<PluginCheck> plugin_checks() {
           {"V16",
            "thread tags",
            "It calls no function of the host where that may not be called.",
-           {{"", keeps_thread_tags}}}};
+           {{"", keeps_thread_tags}}},
+          {"V17", "allocations", "Filter and score allocate nothing for each node.", {{"", allocates_little}}}};
 }
 
 }  // namespace berth::app

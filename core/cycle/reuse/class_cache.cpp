@@ -20,7 +20,7 @@ struct ClassCache::Table {
   std::size_t bytes = 0;
 };
 
-ClassCache::ClassCache(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+ClassCache::ClassCache(ClassCacheBudget budget) : budget_(budget) {}
 ClassCache::~ClassCache() = default;
 
 ClassEntry& ClassCache::entry(std::uint64_t pod_class) {
@@ -57,7 +57,8 @@ void ClassCache::settle(std::uint64_t pod_class, std::size_t node_count) {
   constexpr std::size_t k_node_bytes = allocated_bytes(sizeof(Table::Node) + 2 * sizeof(void*)) +
                                        2 * sizeof(std::pair<std::uint64_t, void*>);  // of by_class, half full
   const std::size_t now = it->second->entry.bytes() + k_node_bytes;
-  const std::size_t limit = std::min(max_bytes_, std::max(k_bytes_at_least, node_count * k_bytes_per_node));
+  const std::size_t limit =
+      std::min(budget_.most_bytes, std::max(k_bytes_at_least, node_count * budget_.bytes_per_node));
   table_->bytes += now - it->second->bytes;
   it->second->bytes = now;
   // The one in use stays, however large.

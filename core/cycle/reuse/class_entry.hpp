@@ -178,11 +178,16 @@ struct ClassEntry::Buffers {
   DomainSlotsCache domain_slots;
 };
 
-/// Entries by class, least recently used first out. Bounded by bytes: `max_bytes`, and less in a small cluster, where an
-/// entry is made quickly and pods with labels of their own would fill any table.
+/// What a ClassCache may take: `most_bytes`, and less in a small cluster, where an entry is made quickly and pods with labels of
+/// their own would fill any table.
+struct ClassCacheBudget {
+  std::size_t most_bytes = std::size_t{64} << 20, bytes_per_node = std::size_t{64} << 10;
+};
+
+/// Entries by class, least recently used first out. Bounded by bytes.
 class ClassCache {
  public:
-  explicit ClassCache(std::size_t max_bytes);
+  explicit ClassCache(ClassCacheBudget budget);
   ~ClassCache();
   /// Finds or makes the entry; the reference is good until the next call.
   ClassEntry& entry(std::uint64_t pod_class);
@@ -202,8 +207,8 @@ class ClassCache {
 
  private:
   struct Table;
-  static constexpr std::size_t k_bytes_at_least = 4u << 20, k_bytes_per_node = 6u << 10;
-  const std::size_t max_bytes_;
+  static constexpr std::size_t k_bytes_at_least = 4u << 20;
+  const ClassCacheBudget budget_;
   std::unique_ptr<Table> table_;
   ClassEntry::Buffers buffers_;
   Counts counts_;

@@ -34,7 +34,7 @@ inline namespace sdk {
 template <class T>
 class DecodedObjects {
  public:
-  using Pointer = std::shared_ptr<const T>;
+  using Pointer = std::shared_ptr<const T>;  ///< what was decoded; good for as long as it is held
   /// Null: the object counts as not there. May throw: then nothing of the batch is taken, and the next refresh begins where this
   /// one did. [any]
   using Decode = std::function<Pointer(const berth_object_v1&)>;

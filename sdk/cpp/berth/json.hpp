@@ -3,7 +3,9 @@
 ///
 /// Limits: 64 levels. Of a key that occurs twice, [] finds the last value. Strings are UTF-8; \u escapes are decoded, a
 /// lone surrogate becomes U+FFFD. Failure: JsonError (a BadArgs, so that a constructor may let it through).
-/// Threads: any: a value. Ownership: a Json owns its text; references, spans and views that it gives live as long as it does.
+/// Threads: any: a value. Ownership: a Json owns its text; references and views that it gives live as long as it does. One that
+/// ends with the expression (`Json::parse(text).items()`) gives owning values instead: a loop over them is safe, and so is
+/// keeping them. What stays the author's: an element of such a list, or a string_view of such a text, ends with the expression.
 /// Source:  RFC 8259. The host has judged args as JSON before; fields of type BERTH_FIELD_JSON are canonical.
 #pragma once
 #include <berth/types.hpp>
@@ -24,6 +26,7 @@ struct JsonError : BadArgs {
 /// One value of any type. A default-constructed one is null.
 class Json {
  public:
+  /// What a value is, as JSON has it.
   enum class Type { null, boolean, number, string, array, object };
   using Members = std::vector<std::pair<std::string, Json>>;  ///< in the order of the text, repetitions included
 
@@ -42,22 +45,33 @@ class Json {
 
   /// The member, or a null value when this is no object or has no such member. The last of several; looks at each in
   /// turn.
-  const Json& operator[](std::string_view key) const noexcept {
+  const Json& operator[](std::string_view key) const& noexcept {
     for (auto member = members_.rbegin(); member != members_.rend(); ++member)
       if (member->first == key) return member->second;
     return null_value();
   }
+  Json operator[](std::string_view key) && noexcept {
+    for (auto member = members_.rbegin(); member != members_.rend(); ++member)
+      if (member->first == key) return std::move(member->second);
+    return Json();
+  }
+  Json operator[](std::string_view key) const&& = delete;
   /// True for a member that is null.
   bool contains(std::string_view key) const noexcept { return &(*this)[key] != &null_value(); }
   /// Empty for anything but an array.
-  const std::vector<Json>& items() const noexcept { return items_; }
+  const std::vector<Json>& items() const& noexcept { return items_; }
+  std::vector<Json> items() && noexcept { return std::move(items_); }
+  std::vector<Json> items() const&& = delete;
   /// Empty for anything but an object.
-  const Members& members() const noexcept { return members_; }
+  const Members& members() const& noexcept { return members_; }
+  Members members() && noexcept { return std::move(members_); }
+  Members members() const&& = delete;
 
-  // Typed reading. `what` names the value in the message.
   // Typed reading. `what` names the value in the message of the JsonError that another type brings.
   /// Escapes are decoded.
-  const std::string& string(std::string_view what) const { return need(Type::string, what, "a string"), text_; }
+  const std::string& string(std::string_view what) const& { return need(Type::string, what, "a string"), text_; }
+  std::string string(std::string_view what) && { return need(Type::string, what, "a string"), std::move(text_); }
+  std::string string(std::string_view what) const&& = delete;
   bool boolean(std::string_view what) const { return need(Type::boolean, what, "a boolean"), text_ == "true"; }
   /// Whole numbers without fraction and exponent, as written: 1e3 and 1.0 are refused, and so is what needs more than
   /// 64 bits.
@@ -77,8 +91,7 @@ class Json {
     std::from_chars(text_.data(), text_.data() + text_.size(), value);
     return value;
   }
-  // With a default for null or absent values.
-  // With a default for null or absent values. Another type is an error nevertheless.
+  /// With a default for null or absent values. Another type is an error nevertheless.
   std::int64_t integer_or(std::string_view what, std::int64_t otherwise) const {
     return is_null() ? otherwise : integer(what);
   }
@@ -87,19 +100,31 @@ class Json {
     return is_null() ? std::string(otherwise) : string(what);
   }
   /// Elements of an array; empty when null. Throws JsonError for anything else.
-  const std::vector<Json>& array(std::string_view what) const {
+  const std::vector<Json>& array(std::string_view what) const& {
     if (!is_null()) need(Type::array, what, "an array");
     return items_;
   }
+  std::vector<Json> array(std::string_view what) && {
+    if (!is_null()) need(Type::array, what, "an array");
+    return std::move(items_);
+  }
+  std::vector<Json> array(std::string_view what) const&& = delete;
   /// This value, an object or null. Throws JsonError for anything else.
-  const Json& object(std::string_view what) const {
+  const Json& object(std::string_view what) const& {
     if (!is_null()) need(Type::object, what, "an object");
     return *this;
   }
+  Json object(std::string_view what) && {
+    if (!is_null()) need(Type::object, what, "an object");
+    return std::move(*this);
+  }
+  Json object(std::string_view what) const&& = delete;
   /// A number as it was written; empty for anything but a number.
-  std::string_view number_text() const noexcept {
+  std::string_view number_text() const& noexcept {
     return type_ == Type::number ? std::string_view(text_) : std::string_view();
   }
+  std::string number_text() && noexcept { return type_ == Type::number ? std::move(text_) : std::string(); }
+  std::string number_text() const&& = delete;
 
  private:
   // Below: how text is read.

@@ -81,8 +81,8 @@ inline std::string json_of(const Json& value) {
 /// with earlier ones.
 class JsonWriter {
  public:
-  static JsonWriter object() { return JsonWriter('{', '}'); }
-  static JsonWriter list() { return JsonWriter('[', ']'); }
+  static JsonWriter object() { return JsonWriter('{', '}'); }  ///< begins an object
+  static JsonWriter list() { return JsonWriter('[', ']'); }    ///< begins a list
 
   /// Of an object. `value` is JSON, not checked.
   JsonWriter& json(std::string_view key, std::string_view value) {

@@ -24,10 +24,10 @@ struct ObjectName {
 
 /// What came of it; owns its texts, which are copies.
 struct ObjectAnswer {
-  berth_code code = BERTH_ERROR;  ///< OK, CONFLICT, NOT_FOUND, ERROR
-  std::string text;               ///< unless OK: the server's words
-  std::string json;               ///< OK: the object as it is now
-  bool is_ok() const noexcept { return code == BERTH_OK; }
+  berth_code code = BERTH_ERROR;                            ///< OK, CONFLICT, NOT_FOUND, ERROR
+  std::string text;                                         ///< unless OK: the server's words
+  std::string json;                                         ///< OK: the object as it is now
+  bool is_ok() const noexcept { return code == BERTH_OK; }  ///< the API server has it
   /// Another version is there: read, and decide again.
   bool is_conflict() const noexcept { return code == BERTH_CONFLICT; }
 };

@@ -37,7 +37,7 @@
 #else
 #define BERTH_DETAIL_UNGUARDED
 #endif
-
+/// BERTH_PLUGIN for a library of several policies: the class of each.
 #define BERTH_PLUGINS(...)                                                                                          \
   namespace {                                                                                                       \
   __attribute__((used, aligned(4),                                                                                  \
@@ -51,12 +51,12 @@
 /// At file scope, outside namespaces, once per library.
 #define BERTH_PLUGIN(Class) BERTH_PLUGINS(Class)
 
-// A library of many policies in several sources: each has BERTH_PLUGIN_PART(name, Class, ...), one of them declares the
-// parts and lists them.
-//
-//   BERTH_PLUGIN_PART_OF(my_disks)
-//   BERTH_PLUGIN_PART_OF(my_racks)
-//   BERTH_PLUGIN_PARTS(berth_part_my_disks(), berth_part_my_racks())
+/// A library of many policies in several sources: each has BERTH_PLUGIN_PART(name, Class, ...), one of them declares the
+/// parts and lists them.
+///
+///     BERTH_PLUGIN_PART_OF(my_disks)
+///     BERTH_PLUGIN_PART_OF(my_racks)
+///     BERTH_PLUGIN_PARTS(berth_part_my_disks(), berth_part_my_racks())
 #define BERTH_PLUGIN_PART_OF(name) ::berth::PluginPart berth_part_##name() noexcept;
 #define BERTH_PLUGIN_PART(name, ...)                                                                                \
   namespace {                                                                                                       \

@@ -17,7 +17,7 @@ inline namespace sdk {
 struct Request {
   std::uint32_t index = BERTH_NO_REQUEST;
 };
-
+/// A pod as far as the policy asked to see it. Copied like a pointer.
 class Pod {
  public:
   /// Borrows; `raw` is not null.

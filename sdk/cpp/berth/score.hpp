@@ -18,7 +18,7 @@
 
 namespace berth {
 inline namespace sdk {
-
+/// What is made of raw scores, over all nodes that passed: a policy's static constexpr member `normalization`.
 enum class Normalize : std::uint32_t {
   none = BERTH_NORM_NONE,                     ///< raw is 0 .. 100 already
   max = BERTH_NORM_MAX,                       ///< 100 * raw / greatest; as it is where that is 0

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-using LibraryEntry = const berth_library_v1* (*)();
+using LibraryEntry = const berth_library_v1* (*)();  ///< the entry of a library that was linked in
 
 /// One entry per library, in the order in which the build met them.
 std::span<const LibraryEntry> static_plugins() noexcept;

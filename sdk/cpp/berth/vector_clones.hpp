@@ -5,7 +5,7 @@
 /// Without fused multiply-add, so both variants give the same doubles. Nothing under sanitizers, whose runtime is not
 /// up yet when the choice is made, and nothing on other architectures.
 #pragma once
-
+/// For what a function with BERTH_VECTOR_CLONES calls.
 #define BERTH_ALWAYS_INLINE inline __attribute__((always_inline))
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && \

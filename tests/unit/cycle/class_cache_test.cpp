@@ -18,7 +18,7 @@ void use_classes(ClassCache& cache, std::uint64_t classes, std::size_t node_coun
 }
 
 TEST(ClassCache, KeepsWhatWasUsedLast) {
-  ClassCache cache(1);
+  ClassCache cache({.most_bytes = 1});
   use_classes(cache, 3, 1000);
   EXPECT_EQ(cache.counts().evictions, 2u);
   (void)cache.entry(3);
@@ -29,7 +29,8 @@ TEST(ClassCache, KeepsWhatWasUsedLast) {
 
 // Pods with labels of their own make a class each: a table for the largest clusters would fill in any.
 TEST(ClassCache, TakesMemoryByTheSizeOfTheCluster) {
-  ClassCache small(64 * k_mib), middle(64 * k_mib), large(64 * k_mib);
+  constexpr ClassCacheBudget k_budget{.most_bytes = 64 * k_mib, .bytes_per_node = 6'144};
+  ClassCache small(k_budget), middle(k_budget), large(k_budget);
   constexpr std::uint64_t k_classes = 30'000;
   use_classes(small, k_classes, 10);
   use_classes(middle, k_classes, 1'000);
@@ -46,7 +47,7 @@ TEST(ClassCache, TakesMemoryByTheSizeOfTheCluster) {
 TEST(ClassCache, CountsWhatTheHeapGives) {
   const std::size_t before = mallinfo2().uordblks;
   if (before == 0) GTEST_SKIP() << "the heap of a sanitizer does not say what it gave";
-  ClassCache cache(64 * k_mib);
+  ClassCache cache({.most_bytes = 64 * k_mib});
   use_classes(cache, 30'000, 1000);
   const std::size_t taken = mallinfo2().uordblks - before;
   EXPECT_LE(taken, cache.bytes() + cache.bytes() / 10);

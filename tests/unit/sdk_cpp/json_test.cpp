@@ -54,4 +54,51 @@ TEST(Json, NamesTheValueOfTheWrongKind) {
   EXPECT_TRUE(json["absent"].array("absent").empty());
 }
 
+// A Json that ends with the expression owns what it is asked for. Each of these would refer to freed memory otherwise.
+template <class T>
+concept LendsToConstants = requires(const T&& constant) {
+  std::move(constant).items();
+}
+|| requires(const T&& constant) { std::move(constant).members(); }
+|| requires(const T&& constant) { std::move(constant).array("a"); }
+|| requires(const T&& constant) { std::move(constant).object("o"); }
+|| requires(const T&& constant) { std::move(constant).string("s"); }
+|| requires(const T&& constant) { std::move(constant).number_text(); }
+|| requires(const T&& constant) { std::move(constant)["k"]; };
+template <class T>
+concept LendsToTemporaries = requires(T made) {
+  {&std::move(made).items()};
+}
+|| requires(T made) { {&std::move(made).members()}; }
+|| requires(T made) { {&std::move(made).array("a")}; }
+|| requires(T made) { {&std::move(made).object("o")}; }
+|| requires(T made) { {&std::move(made).string("s")}; }
+|| requires(T made) { {&std::move(made)["k"]}; };
+static_assert(!LendsToConstants<Json>, "a view of a constant that ends with the expression compiles");
+static_assert(!LendsToTemporaries<Json>, "the address of what ends with the expression can be taken");
+static_assert(std::is_same_v<decltype(Json::parse("").number_text()), std::string>);
+static_assert(std::is_reference_v<decltype(std::declval<const Json&>().items())>, "a Json that stays is copied");
+
+TEST(Json, OwnsWhatItGivesWhenItEndsWithTheExpression) {
+  const std::string text =
+      R"({"a": ["a text that is too long to be kept in place", "b"], "n": 12, "o": {"k": {"deep": [1]}}})";
+  std::string seen;
+  for (const Json& item : Json::parse(text)["a"].items()) seen += item.string("item") + ";";
+  for (const Json& item : Json::parse(text)["a"].array("a")) seen += item.string("item") + ";";
+  for (const auto& [name, value] : Json::parse(text).members()) seen += name + (value.is_array() ? "[] " : " ");
+  EXPECT_EQ(seen,
+            "a text that is too long to be kept in place;b;a text that is too long to be kept in place;b;a[] n o ");
+  const Json& deep = Json::parse(text)["o"]["k"].object("k");
+  const std::string& name =
+      Json::parse(R"({"name": "a text that is too long to be kept in place"})")["name"].string("name");
+  EXPECT_EQ(deep["deep"].items().size(), 1u);
+  EXPECT_EQ(name.size(), 43u);
+  EXPECT_EQ(Json::parse(text)["n"].number_text(), "12");
+  EXPECT_EQ(Json::parse(text)["o"].number_text(), "");
+  EXPECT_TRUE(Json::parse(text)["absent"]["deeper"].is_null());
+  EXPECT_THROW((void)Json::parse(text)["n"].array("n"), berth::JsonError);
+  EXPECT_THROW((void)Json::parse(text)["n"].object("n"), berth::JsonError);
+  EXPECT_THROW((void)Json::parse(text)["n"].string("n"), berth::JsonError);
+}
+
 }  // namespace

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "app/verify/file_under_test.hpp"
+#include "app/verify/plugin_allocations.hpp"
 #include "app/verify/plugin_cost.hpp"
 #include "app/verify/trial.hpp"
 #include "loader/findings.hpp"
@@ -17,12 +18,17 @@ namespace berth::app {
 namespace {
 
 constexpr std::size_t k_figures = 4;
+constexpr char k_separator = '\t';  // in a note, between fields
 
-/// In a process of its own: the figures come back as notes.
-Result<PluginCost> cost_of(const TestedPlugins& plugins, std::size_t nodes, std::size_t rounds) {
+TrialLimits limits_of_bench() {
   TrialLimits limits;
   limits.time = std::chrono::minutes(10);
   limits.memory_bytes = std::size_t{16} << 30;
+  return limits;
+}
+
+/// In a process of its own: the figures come back as notes.
+Result<PluginCost> cost_of(const TestedPlugins& plugins, std::size_t nodes, std::size_t rounds) {
   const TrialResult trial = run_trial(
       [&](Findings& findings) {
         const Result<PluginCost> cost = measure_cost(plugins, nodes, rounds);
@@ -30,11 +36,39 @@ Result<PluginCost> cost_of(const TestedPlugins& plugins, std::size_t nodes, std:
         for (const double ns : {cost->decision_ns, cost->decision_without_ns, cost->reused_ns, cost->reused_without_ns})
           findings.note(fmt::format("{:.0f}", ns));
       },
-      limits);
+      limits_of_bench());
   if (!trial.wrong.empty()) return Error{fmt::format("{}", fmt::join(trial.wrong, "; "))};
   if (trial.notes.size() != k_figures) return Error{"the process that measures did not say what it measured"};
   const auto figure = [&](std::size_t i) { return std::strtod(trial.notes[i].c_str(), nullptr); };
   return PluginCost{figure(0), figure(1), figure(2), figure(3), nodes};
+}
+
+/// Likewise, in another process: counting is not free.
+Result<std::vector<PointAllocations>> allocations_of(const TestedPlugins& plugins, std::size_t nodes,
+                                                     std::size_t rounds) {
+  const TrialResult trial = run_trial(
+      [&](Findings& findings) {
+        const auto measured = measure_allocations(plugins, nodes, rounds);
+        if (!measured.ok()) return findings.wrong(measured.error().message);
+        for (const PointAllocations& at : *measured)
+          findings.note(fmt::format("{}\t{}\t{}\t{}\t{}\t{}", at.plugin, at.point, at.attempts, at.calls,
+                                    at.allocations, at.bytes));
+      },
+      limits_of_bench());
+  if (!trial.wrong.empty()) return Error{fmt::format("{}", fmt::join(trial.wrong, "; "))};
+  std::vector<PointAllocations> all;
+  for (const std::string& note : trial.notes) {
+    std::vector<std::string> fields{""};
+    for (const char c : note)
+      if (c == k_separator)
+        fields.emplace_back();
+      else
+        fields.back() += c;
+    if (fields.size() != 6) return Error{"the process that counts did not say what it counted"};
+    const auto figure = [&](std::size_t i) { return std::strtoull(fields[i].c_str(), nullptr, 10); };
+    all.push_back({fields[0], fields[1], figure(2), figure(3), figure(4), figure(5)});
+  }
+  return all;
 }
 
 }  // namespace
@@ -48,6 +82,8 @@ int bench_plugin(const PluginBenchOptions& options, std::ostream& out, std::ostr
     err << loader::escaped(cost.error().message, 8'000) << '\n';
     return 1;
   }
+  // Where allocations cannot be counted, the times are worth having nevertheless.
+  const auto allocations = allocations_of((*file)->plugins(), options.nodes, options.rounds);
   if (options.json) {
     text::JsonWriter json;
     json.begin_object().key("file").text(options.file).key("nodes").number(options.nodes);
@@ -57,6 +93,15 @@ int bench_plugin(const PluginBenchOptions& options, std::ostream& out, std::ostr
     figure("reusedNs", cost->reused_ns);
     figure("reusedWithoutNs", cost->reused_without_ns);
     figure("nodeNs", cost->node_ns());
+    if (allocations.ok()) {
+      json.key("allocations").begin_list();
+      for (const PointAllocations& at : *allocations) {
+        json.begin_object().key("plugin").text(at.plugin).key("point").text(at.point).key("calls").number(at.calls);
+        json.key("perCall").raw(fmt::format("{:.3f}", at.per_call()));
+        json.key("bytesPerCall").raw(fmt::format("{:.1f}", at.bytes_per_call())).end_object();
+      }
+      json.end_list();
+    }
     out << json.end_object().take() << '\n';
     return 0;
   }
@@ -68,6 +113,8 @@ int bench_plugin(const PluginBenchOptions& options, std::ostream& out, std::ostr
   line("a decision, every node judged", cost->decision_ns, cost->decision_without_ns);
   line("a decision, verdicts reused", cost->reused_ns, cost->reused_without_ns);
   out << fmt::format("it takes {:.1f} ns for each node; medians\n", cost->node_ns());
+  out << (allocations.ok() ? fmt::format("allocations per call: {}\n", to_text(*allocations))
+                           : loader::escaped(allocations.error().message, 500) + "\n");
   return 0;
 }
 

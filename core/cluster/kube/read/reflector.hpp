@@ -52,8 +52,8 @@ struct ReflectorOptions {
   /// server that are minutes apart would otherwise add up to waits of a minute.)
   std::chrono::milliseconds good_watch{10'000};
   /// A watch that brings neither an event nor a bookmark for that long is ended, and opened again from the version that
-  /// was seen last: servers send a bookmark once a minute.
-  std::chrono::milliseconds watch_silence_max{150'000};
+  /// was seen last: servers send a bookmark once a minute, and one may be late.
+  std::chrono::milliseconds watch_silence_max{100'000};
   /// What is asked for of resources that have a layout in protobuf; the others are asked for as JSON.
   std::string accept = "application/json";
   /// Hears whether the watch is in step: it tells of changes as they come, and what it missed while it was broken has

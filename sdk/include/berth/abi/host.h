@@ -108,6 +108,6 @@ BERTH_EXPORT const berth_library_v1* berth_library_entry_v1(void);
 }
 #endif
 
-#define BERTH_ENTRY_SYMBOL "berth_library_entry_v1"
+#define BERTH_ENTRY_SYMBOL "berth_library_entry_v1" /* what a host looks up in a file */
 
 #endif

@@ -16,9 +16,9 @@
 #include "types.h"
 #include "version.h"
 
-#define BERTH_NOTE_OWNER "berth"
-#define BERTH_NOTE_TYPE 1u
-#define BERTH_NOTE_SECTION ".note.berth"
+#define BERTH_NOTE_OWNER "berth"         /* n_name of the ELF note */
+#define BERTH_NOTE_TYPE 1u               /* n_type of it */
+#define BERTH_NOTE_SECTION ".note.berth" /* where notes stand in a file */
 
 #if defined(__clang__)
 #define BERTH_NOTE_COMPILER "clang " __clang_version__

@@ -27,7 +27,7 @@
 /* True when the side that allocated *p was built with a header that already had field f. */
 #define BERTH_HAS(p, f) ((p)->struct_size >= (uint32_t)((const char*)(&(p)->f + 1) - (const char*)(p)))
 
-typedef struct berth_str {
+typedef struct berth_str { /* borrowed text: len bytes of UTF-8 at ptr */
   const char* ptr;
   uint64_t len;
 } berth_str; /* closed */
@@ -38,8 +38,8 @@ typedef uint32_t berth_code;   /* BERTH_OK ...                                  
 typedef uint32_t berth_reason; /* 1..N index the plugin's reason table; others come from berth.reasons/1; 0 none */
 
 #define BERTH_ID_EMPTY 1u /* the id of the empty string, in every process: present but empty, as opposed to 0 */
-#define BERTH_NO_COLUMN UINT32_MAX
-#define BERTH_NO_REQUEST UINT32_MAX
-#define BERTH_NO_SLOT UINT32_MAX
+#define BERTH_NO_COLUMN UINT32_MAX  /* the host does not know such a column */
+#define BERTH_NO_REQUEST UINT32_MAX /* no such index into the requests of a pod */
+#define BERTH_NO_SLOT UINT32_MAX    /* no node */
 
 #endif

@@ -8,8 +8,8 @@
 #ifndef BERTH_ABI_VERSION_H
 #define BERTH_ABI_VERSION_H
 
-#define BERTH_ABI_MAJOR 1u
-#define BERTH_ABI_MINOR 0u
+#define BERTH_ABI_MAJOR 1u /* part of the name of the entry symbol */
+#define BERTH_ABI_MINOR 0u /* what this header set has; raised by each addition */
 
 /* The oldest host minor that the plugin can work with. A plugin in C that knows it needs less defines it before the first
  * include; it then looks at what the binder and BERTH_HAS say before it uses anything newer. */
@@ -20,6 +20,6 @@
 /* Counts changes of meaning without a change of layout: units, rounding, event splits. Versioned apart from the ABI. */
 #define BERTH_DATA_MODEL 1u
 
-#define BERTH_SDK_VERSION "1.0.0"
+#define BERTH_SDK_VERSION "1.0.0" /* begins with major and minor */
 
 #endif

@@ -29,10 +29,10 @@ typedef struct berth_bind_ops_v1 {
   /* OK (will act), SKIP (leave me out of pre_bind), ERROR. *flags_out: BERTH_PRE_BIND_PARALLEL.                 [binder] */
   berth_code (*pre_bind_check)(void* self, const berth_cycle_v1* cycle, berth_slot node, uint32_t* flags_out,
                                berth_note_v1* note);
-  berth_code (*pre_bind)(void* self, berth_cycle_v1* cycle, berth_bind_call_v1* call, berth_note_v1* note);
+  berth_code (*pre_bind)(void* self, berth_cycle_v1* cycle, berth_bind_call_v1* call, berth_note_v1* note); /* [binder] */
   /* SKIP hands the pod to the next bind plugin.                                                                 [binder] */
   berth_code (*bind)(void* self, berth_cycle_v1* cycle, berth_bind_call_v1* call, berth_note_v1* note);
-  void (*post_bind)(void* self, berth_cycle_v1* cycle, const berth_bind_call_v1* call);
+  void (*post_bind)(void* self, berth_cycle_v1* cycle, const berth_bind_call_v1* call); /* the pod is bound       [binder] */
 } berth_bind_ops_v1;
 
 #endif

@@ -11,7 +11,7 @@ enum {
   BERTH_VICTIM_TERMINATING = 1u << 0, /* deletionTimestamp is set                                              */
   BERTH_VICTIM_PREEMPTED = 1u << 1    /* its first DisruptionTarget condition names a preemption by a scheduler  */
 };
-#define BERTH_NOT_STARTED INT64_MAX
+#define BERTH_NOT_STARTED INT64_MAX /* start_ns of a pod without status.startTime */
 
 /* What a search reads of it; show() has the rest. */
 typedef struct berth_victim_v1 { /* closed */

@@ -32,7 +32,7 @@ enum { BERTH_METRIC_COUNTER = 1, BERTH_METRIC_GAUGE = 2, BERTH_METRIC_HISTOGRAM 
 typedef struct berth_metric_spec_v1 {
   uint32_t struct_size;
   uint32_t kind;
-  /* Exported as berth_plugin_<plugin>_<name>; one that begins with "scheduler_", as a metric of kube-scheduler, as it is:
+  /* Exported as `berth_plugin_<plugin>_<name>`; one that begins with "scheduler_", as a metric of kube-scheduler, as it is:
    * BAD_ARGS with a sentence if berth itself or another plugin has that name. */
   berth_str name;
   berth_str help;
@@ -128,7 +128,7 @@ typedef struct berth_queue_control_v1 { /* "berth.queue_control/1" */
   /* Moves a waiting pod to the active queue without regard to back-off. Takes effect after the current call: OK when the
    * request was taken. Not from [watch] calls of the queue (pre_enqueue, key, less, hint): DENIED.     [cycle] [binder] */
   berth_code (*activate)(void* ctx, berth_str uid);
-  berth_code (*activate_class)(void* ctx, uint64_t pod_class);
+  berth_code (*activate_class)(void* ctx, uint64_t pod_class); /* likewise, for all waiting pods of a class          */
 } berth_queue_control_v1;
 
 typedef struct berth_epoch_v1 { /* "berth.epoch/1": announces that answers may have changed */

@@ -110,6 +110,32 @@ TEST_F(TimesOfARecording, SayHowLongDecisionsTook) {
   EXPECT_EQ(longest_ns, 1'000 * decisions);
 }
 
+TEST_F(TimesOfARecording, AreReadAgainOnceItsFilesAreOthers) {
+  simulate();
+  const std::vector<Record> all = records();
+  const std::string path = segment(all);
+  RememberedTimes remembered(path);
+  const auto decisions = [&]() -> std::int64_t {
+    const Result<const RecordingTimes*> found = remembered.read();
+    return found.ok() ? sum(**found, &RecordingTimes::Slice::decisions) : -1;
+  };
+  const std::int64_t whole = decisions();
+  ASSERT_GT(whole, 1);
+  const auto written_at = std::filesystem::last_write_time(path);
+  const std::uintmax_t bytes = std::filesystem::file_size(path);
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(0) << "not a recording";
+  std::filesystem::last_write_time(path, written_at);
+  EXPECT_EQ(decisions(), whole) << "it looks as it did, and is not read";
+  std::filesystem::last_write_time(path, written_at + std::chrono::seconds(1));
+  EXPECT_EQ(decisions(), -1);
+  std::filesystem::last_write_time(path, written_at);
+  EXPECT_EQ(decisions(), -1) << "of what cannot be read nothing is remembered";
+  const auto half = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  ASSERT_EQ(segment({all.begin(), half}), path);
+  ASSERT_LT(std::filesystem::file_size(path), bytes);
+  EXPECT_LT(decisions(), whole);
+}
+
 TEST_F(TimesOfARecording, FailWhereThereIsNone) {
   EXPECT_FALSE(read_times(folder).ok());
   EXPECT_FALSE(read_times(folder + "/nosuch").ok());
