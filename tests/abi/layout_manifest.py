@@ -11,9 +11,8 @@ Layout is the same on every supported architecture (LP64, natural alignment), so
 
 sdk/abi/HISTORY names every version ever published, with the digest of its manifest; a version or manifest that is
 missing is a failure, not a gap. Each of them must be a prefix of the current headers: a struct that starts with
-struct_size may have grown at its end, everything else is as it was (drafts, revision 0, may be dropped, and go on growing as revision 1). Under ABI 0 a break is allowed when
-sdk/abi/CHANGELOG.md names it: below the heading of the current version a line "- Break: NAME …" per struct, constant,
-typedef or function.
+struct_size may have grown at its end, everything else is as it was (drafts, revision 0, may be dropped, and go on growing as
+revision 1). The previews before 1.0, which no host loads, are not held against anything.
 """
 import argparse
 import difflib
@@ -150,8 +149,8 @@ def parse_manifest(text):
 
 
 def breaks(released, current):
-    """{name: sentence} of everything in which `released` is no prefix of `current`."""
-    old, new, found = parse_manifest(released), parse_manifest(current), {}
+    """A sentence about everything in which `released` is no prefix of `current`."""
+    old, new, found = parse_manifest(released), parse_manifest(current), []
     # A draft that became permanent is still asked for by its former id, and gets the permanent table.
     permanent = {name: name[:-1] + "1" for kind, name in old
                  if name.endswith("_v0") and (kind, name) not in new and (kind, name[:-1] + "1") in new}
@@ -164,28 +163,22 @@ def breaks(released, current):
         value = (value[0], [renamed(field) for field in value[1]]) if isinstance(value, tuple) else renamed(value)
         if key not in new:
             if not name.endswith("_v0"):
-                found[name] = f"{kind} {name} is gone"
+                found.append(f"{kind} {name} is gone")
         elif kind != "struct":
             if new[key] != value:
-                found[name] = f"{kind} {name} was {value}, is {new[key]}"
+                found.append(f"{kind} {name} was {value}, is {new[key]}")
         else:
             (old_layout, old_fields), (new_layout, new_fields) = value, new[key]
             grows = bool(old_fields) and re.fullmatch(r"0 4 struct_size : uint32_t", old_fields[0]) is not None
             if new_fields[: len(old_fields)] != old_fields:
                 at = next(i for i, f in enumerate(old_fields) if i >= len(new_fields) or new_fields[i] != f)
                 now = new_fields[at] if at < len(new_fields) else "nothing"
-                found[name] = f"{name}: was '{old_fields[at]}', is '{now}'"
+                found.append(f"{name}: was '{old_fields[at]}', is '{now}'")
             elif not grows and new_fields != old_fields:
-                found[name] = f"{name} has no struct_size, so it may not grow: '{new_fields[len(old_fields)]}'"
+                found.append(f"{name} has no struct_size, so it may not grow: '{new_fields[len(old_fields)]}'")
             elif old_layout.split()[2:] != new_layout.split()[2:]:
-                found[name] = f"{name}: alignment was {old_layout}, is {new_layout}"
+                found.append(f"{name}: alignment was {old_layout}, is {new_layout}")
     return found
-
-
-def named_breaks(changelog, version):
-    """Names that the changelog calls broken in this version."""
-    section = re.search(rf"^## {re.escape(version)}\b.*?$(.*?)(?=^## |\Z)", changelog, re.M | re.S)
-    return set(re.findall(r"^- Break: (\w+)", section[1], re.M)) if section else set()
 
 
 def digest(text):
@@ -208,7 +201,6 @@ def check(version, current, history):
         return ["sdk/abi/HISTORY is missing or empty: without history nothing can be proved"], 1
     changelog_path = history / "CHANGELOG.md"
     changelog = changelog_path.read_text() if changelog_path.is_file() else ""
-    allowed = named_breaks(changelog, version) if version.startswith("0.") else set()
 
     for name, recorded in entries:
         looked_at += 1
@@ -227,8 +219,7 @@ def check(version, current, history):
                                 "\n".join(list(difference)[:40]) + "\nRaise BERTH_ABI_MINOR, add a section to "
                                 "sdk/abi/CHANGELOG.md, then run this script with --write.")
         elif name.split(".")[0] == version.split(".")[0]:
-            problems += [f"against {name}: {sentence}" for item, sentence in breaks(text, current).items()
-                         if item not in allowed]
+            problems += [f"against {name}: {sentence}" for sentence in breaks(text, current)]
     if version not in [name for name, _ in entries]:
         problems.append(f"ABI {version} has no manifest: run this script with --write")
     if not re.search(rf"^## {re.escape(version)}\b", changelog, re.M):
@@ -237,17 +228,16 @@ def check(version, current, history):
 
 
 def write(version, current, history):
-    """Writes the manifest of the headers' version and notes it in HISTORY; earlier versions stay untouched. What a
-    frozen major has published is not written again."""
+    """Writes the manifest of the headers' version and notes it in HISTORY. What is published is not written again."""
     published = dict(history_entries(history)).get(version)
-    if not version.startswith("0.") and published not in (None, digest(current)):
+    if published not in (None, digest(current)):
         raise SystemExit(f"layout_manifest: ABI {version} is published, and the headers have another layout: raise "
                          "BERTH_ABI_MINOR, and append only")
     entries = [e for e in history_entries(history) if e[0] != version] + [(version, digest(current))]
     (history / "manifests").mkdir(parents=True, exist_ok=True)
     (history / "manifests" / f"{version}.txt").write_text(current)
-    (history / "HISTORY").write_text("# SPDX-License-Identifier: Apache-2.0\n# Every published ABI: version, sha256 of its "
-                                     "manifest. Lines are added, never taken away.\n" +
+    (history / "HISTORY").write_text("# SPDX-License-Identifier: Apache-2.0\n# Every version of the frozen ABI: version, "
+                                     "sha256 of its manifest. Lines are added, never taken away.\n" +
                                      "".join(f"{name} {value}\n" for name, value in entries))
 
 

@@ -65,10 +65,7 @@ CASES = [
      [("typedef struct berth_draft_v0 { uint32_t struct_size; uint32_t flags; } berth_draft_v0;",
        "typedef struct berth_draft_v1 { uint32_t struct_size; uint32_t bits; } berth_draft_v1;")], "", False),
     ("another major may break", (2, 0), [(SECOND, "")], "", True),
-    ("a changelog line excuses nothing after the freeze", (1, 1), [(SECOND, "")], "- Break: berth_ops_v1 gone", False),
-    ("preview: unnamed break", (0, 1), [(SECOND, "")], "", False),
-    ("preview: named break", (0, 1), [(SECOND, "")], "- Break: berth_ops_v1 second was never called", True),
-    ("preview: another name does not excuse", (0, 1), [(SECOND, "")], "- Break: berth_str", False),
+    ("a changelog line excuses nothing", (1, 1), [(SECOND, "")], "- Break: berth_ops_v1 gone", False),
 ]
 
 
