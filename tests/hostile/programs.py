@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -83,9 +84,16 @@ class Finished:
 
 
 def free_port():
-    """Free a moment ago; nothing else on this machine asks for ports by number."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+    """Free a moment ago, and below the ports that the kernel gives to connections and to those that ask for any port: one
+    of those may have been taken again before the program listens on it."""
+    first_ephemeral = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.randrange(first_ephemeral // 2, first_ephemeral)
+        try:
+            with socket.create_server(("127.0.0.1", port)):
+                return port
+        except OSError:
+            continue
 
 
 NODE = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1", "labels": {"kubernetes.io/hostname": "n1"}},
