@@ -207,7 +207,7 @@ void PodClasses::write_key(const model::Pod& pod) {
     key.number(static_cast<std::uint8_t>(pod.spec->preempts));
   }
   if (g & BERTH_POD_QOS) key.number(pod.requests->qos);
-  // What the host itself judges by, beside the plugins.
+  // What the host itself judges by; no plugin asks for it.
   key.list(pod.spec->unsupported, [&](const model::PodSpec::Unsupported& need) { key.text(need.plugin); });
 }
 
