@@ -112,7 +112,7 @@ TEST_F(DelegatedAccessTest, WhoShowsNothingThatIsReviewedIsAnonymous) {
   }
   EXPECT_EQ(text_at(reviewed(), "/spec/user"), "system:anonymous");
   EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", " bearer test-token and more"}})), 200);
-  // Beside a certificate that is refused, it mends nothing.
+  // With a certificate that is refused, such a header does not help.
   publish_authorities();
   DelegatedAccess& strict = access();
   const std::string chain = TestAuthority("strangers").sign("stranger").certificate;
@@ -149,7 +149,7 @@ TEST_F(DelegatedAccessTest, CertificatesThatDoNotHoldAreRefusedNotAnonymous) {
   EXPECT_EQ(status(gate, ask("/healthz")), 200) << "who shows nothing is anonymous";
 }
 
-TEST_F(DelegatedAccessTest, ATokenCountsBesideACertificateThatDoesNotHold) {
+TEST_F(DelegatedAccessTest, AValidTokenIsEnoughWhenTheCertificateIsInvalid) {
   publish_authorities();
   DelegatedAccess& gate = access();
   const std::string chain = TestAuthority("strangers").sign("stranger").certificate;

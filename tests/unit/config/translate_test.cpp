@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations of older schedulers: what they come to, and what is refused. The files in data/old have their outcome
-// beside them; BERTH_UPDATE=1 writes it again.
+// Configurations of older schedulers: what they come to, and what is refused. The outcome of each file in data/old
+// is in the same folder; BERTH_UPDATE=1 writes it again.
 #include "config/legacy/translate.hpp"
 
 #include <gtest/gtest.h>
@@ -90,8 +90,8 @@ class OldFile : public testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(OldFile, ComesToWhatStandsBesideItAndReadsBackTheSame) { compare(false, ".today.yaml"); }
-TEST_P(OldFile, ComesToThePluginsOfTodayWhenAskedTo) { compare(true, ".today.modern.yaml"); }
+TEST_P(OldFile, BecomesTheRecordedFileAndReadsBackTheSame) { compare(false, ".today.yaml"); }
+TEST_P(OldFile, BecomesThePluginsOfTodayWhenAskedTo) { compare(true, ".today.modern.yaml"); }
 
 TEST_P(OldFile, NamesNoOldPluginWhenThoseOfTodayWereAskedFor) {
   text::Diagnostics problems;
@@ -144,10 +144,10 @@ const VersionRefusal k_refused_versions[] = {
      R"(f:3:32: leaderElection.resourceLock: Invalid value: "endpoints": such locks are gone, and a scheduler that holds one would not see berth's (write leases once no such scheduler runs any more))"},
     {"two_lock_names", "v1alpha1", "leaderElection: {lockObjectName: a, resourceName: b}",
      R"(f:3:34: leaderElection.lockObjectName: Invalid value: "a": resourceName says "b" (leave lockObjectName out))"},
-    {"provider", "v1alpha1", "algorithmSource: {provider: Nobody}",
-     R"(f:3:18: algorithmSource: algorithm provider "Nobody" is not registered (known: "DefaultProvider", "ClusterAutoscalerProvider"))"},
-    {"provider_of_v1alpha2", "v1alpha2", "algorithmSource: {provider: Nobody}",
-     R"(f:3:18: algorithmSource: algorithm provider "Nobody" is not registered (known: "DefaultProvider", "ClusterAutoscalerProvider"))"},
+    {"provider", "v1alpha1", "algorithmSource: {provider: Unknown}",
+     R"(f:3:18: algorithmSource: algorithm provider "Unknown" is not registered (known: "DefaultProvider", "ClusterAutoscalerProvider"))"},
+    {"provider_of_v1alpha2", "v1alpha2", "algorithmSource: {provider: Unknown}",
+     R"(f:3:18: algorithmSource: algorithm provider "Unknown" is not registered (known: "DefaultProvider", "ClusterAutoscalerProvider"))"},
     {"provider_and_policy", "v1alpha1",
      "algorithmSource: {provider: DefaultProvider, policy: {file: {path: policy-empty.json}}}",
      R"(f:3:18: algorithmSource: has both provider and policy (a scheduler has one algorithm; leave one out))"},

@@ -207,7 +207,7 @@ TEST(Times, OutOfRangeAreTheLastThatIsInRange) {
     EXPECT_EQ(parse_time_ns(early), -k_last) << early;
 }
 
-TEST(PodDecoder, LeavesOutPartsThatNobodyReads) {
+TEST(PodDecoder, LeavesOutPartsThatNoPluginReads) {
   const std::string yaml =
       "{metadata: {name: p, uid: u, annotations: {address: 10.0.0.1}}, spec: {containers: [{name: c}], volumes: "
       "[{name: kube-api-access-x, projected: {}}, {name: data, persistentVolumeClaim: {claimName: c}}]}}";

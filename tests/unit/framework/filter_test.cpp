@@ -44,7 +44,7 @@ TEST(Filters, NarrowOneAfterTheOther) {
   FilterFixture f;
   std::uint64_t seen = 0;
   f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
-    EXPECT_EQ(out.reasons, nullptr) << "nobody wants reasons in the quick pass";
+    EXPECT_EQ(out.reasons, nullptr) << "the quick pass asks for no reasons";
     *out.pass &= ~std::uint64_t{0b0010};
     return BERTH_OK;
   });
@@ -127,7 +127,7 @@ TEST(Filters, CannotBringANodeBack) {
   EXPECT_EQ(f.alive, 0b0110u);
 }
 
-TEST(Filters, StopWhenNobodyIsLeft) {
+TEST(Filters, StopWhenNoNodeIsLeft) {
   FilterFixture f;
   bool asked = false;
   f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
@@ -231,7 +231,7 @@ TEST(Filters, ARowThatCannotBeJudgedFailsAloneAndIsNotAskedAboutAgain) {
     EXPECT_EQ(out.fail_row(out.ctx, 2, key("again")), BERTH_OK) << "the first counts";
     EXPECT_EQ(out.fail_row(out.ctx, 3, key("not asked about")), BERTH_BAD_ARGS);
     EXPECT_EQ(out.fail_row(out.ctx, 4000000000u, key("no such row")), BERTH_BAD_ARGS);
-    EXPECT_EQ(out.add_detail, nullptr) << "nobody asked";
+    EXPECT_EQ(out.add_detail, nullptr) << "the quick pass asks for no details";
     return BERTH_OK;
   });
   std::uint64_t seen = 0;

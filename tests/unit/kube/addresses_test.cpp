@@ -94,7 +94,7 @@ class NameTest : public testing::Test {
     co_await told.async_wait(net::k_await);
     co_return next;
   }
-  /// Requires: nobody is asked at the moment.
+  /// Requires: no look-up is under way.
   void keep_waiting() { told.expires_at(net::Deadline::max()); }
   void answer(error_code error, std::vector<std::string> hosts) {
     next.error = error;

@@ -13,7 +13,8 @@
 namespace berth::tests {
 namespace {
 
-/// Hands out a text in pieces of one size, then ends. Nobody reads on after that: a real socket would say nothing more.
+/// Hands out a text in pieces of one size, then ends. The reader must not read on after that: a real socket would say
+/// nothing more.
 class Pieces final : public net::ByteStream {
  public:
   Pieces(std::string_view text, std::size_t piece_bytes) : text_(text), piece_bytes_(piece_bytes) {}

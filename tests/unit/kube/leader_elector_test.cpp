@@ -172,7 +172,7 @@ TEST_F(Election, AServerThatNoLongerAnswersCostsTheLeaseInTime) {
   server.inject(faults);
   ASSERT_TRUE(first.signal.wait([&] { return first.has_lost; }));
   EXPECT_LT(first.lost_ns - first.elector->last_renewed_ns(), 2000 * k_ms) << "by then another may lead";
-  ASSERT_TRUE(first.signal.wait([&] { return first.has_ended; })) << "nobody waits for such a server";
+  ASSERT_TRUE(first.signal.wait([&] { return first.has_ended; })) << "the elector does not wait for such a server";
 }
 
 TEST(ElectionAlone, AServerThatShakesNoHandsIsLeftInTimeForAnotherAttempt) {

@@ -58,8 +58,8 @@ TEST(UnknownGroup, HoldsThePodBackUntilItIsTold) {
   f.queue->move_all(k_claim_add, {});  // of which the gate wants to hear
   EXPECT_TRUE(f.find("p").gated());
   f.policy.group_unknown_of.clear();
-  const ClusterEvent of_nobody[] = {{EventResource::unschedulable_pod, actions::update_pod_label, {}}};
-  f.queue->update(still, member("p", "i"), of_nobody);
+  const ClusterEvent no_gate_hears[] = {{EventResource::unschedulable_pod, actions::update_pod_label, {}}};
+  f.queue->update(still, member("p", "i"), no_gate_hears);
   EXPECT_EQ(f.pop("p").group(), "i");
 }
 

@@ -106,7 +106,7 @@ TEST(InFlightLog, IsBoundedAndWhoLosesEventsByThatIsRetriedAfterItsBackoff) {
   Ticket young = f.pop("young");
   f.queue->move_all(k_node_label, {});
   EXPECT_EQ(f.queue->sizes().logged_events, InFlightLog::k_events_max);
-  // None of these events concerns a pod rejected by taints, but nobody knows what the dropped one was.
+  // None of these events concerns a pod rejected by taints, but what the dropped one was is unknown.
   ASSERT_TRUE(f.queue->requeue(std::move(young), rejected_by({k_taints}), nullptr).ok());
   EXPECT_EQ(f.place("young"), Place::unschedulable);
   ASSERT_TRUE(f.queue->requeue(std::move(old), rejected_by({k_taints}), nullptr).ok());
