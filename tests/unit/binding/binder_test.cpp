@@ -241,7 +241,7 @@ TEST(Binder, ASkippingBinderHandsThePodOn) {
   EXPECT_EQ(f.pipeline.calls, (Lines{"bind Picky", "bind Binder", "post_bind", "free"}));
 }
 
-TEST(Binder, WithoutAWillingBinderThePodComesBackSilently) {
+TEST(Binder, APodThatEveryBinderSkipsIsRetriedWithoutAnEvent) {
   BindingFixture f;
   f.pipeline.binders = {{"Picky", {}, false, no("", Code::skip), false}};
   f.place();

@@ -315,7 +315,7 @@ TEST(Sums, ThatOverflowMakeNoRoom) {
   EXPECT_EQ(f.row("n1").nonzero_cpu_milli, 300);
 }
 
-TEST(Sums, BelowTheSmallestNumberComeBackToo) {
+TEST(Sums, BelowTheSmallestNumberReturnToNormalWhenPodsLeave) {
   CacheFixture f;
   f.add_node("n1");
   const std::int64_t tiny = std::numeric_limits<std::int64_t>::min();

@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Translate, RefusedVersion, testing::ValuesIn(k_refused_
 
 class RefusedPolicy : public testing::TestWithParam<VersionRefusal> {};
 
-TEST_P(RefusedPolicy, SaysItInTheWordsOfThen) {
+TEST_P(RefusedPolicy, IsReportedWithTheMessageOfItsVersion) {
   text::Diagnostics problems;
   (void)load("apiVersion: v1\nkind: Policy\n" + std::string(GetParam().body), "f", problems);
   EXPECT_EQ(problems.render(), std::string(GetParam().problems) + "\n");
@@ -316,7 +316,7 @@ TEST(Policy, SaysWhatAWeightWasMadeOf) {
 const std::string k_disks_balanced =
     "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nlegacy: {balanceAttachedNodeVolumes: true}\n";
 
-TEST(Policy, BalancesDisksTooWhereTheGateOfThatTimeIsOn) {
+TEST(Policy, BalancesVolumesWhenBalanceAttachedNodeVolumesIsOn) {
   const std::string policy =
       "---\n{kind: Policy, apiVersion: v1, predicates: [], "
       "priorities: [{name: BalancedResourceAllocation, weight: 3}]}\n";
@@ -343,7 +343,7 @@ TEST(Policy, BalancesDisksTooWhereTheGateOfThatTimeIsOn) {
       << by_provider.converted;
 }
 
-TEST(Policy, WhereNothingBalancesTheGateHasNoEffectAndThatIsSaid) {
+TEST(Policy, WithoutABalancingPriorityBalanceAttachedNodeVolumesIsNotedAsUnused) {
   const std::string note =
       "f:3:38: legacy.balanceAttachedNodeVolumes: has no effect: the priorities of a Policy or of an algorithm "
       "provider listen to it (in a profile, enable the plugin of plugins/legacy that does it)\n";
@@ -382,7 +382,7 @@ TEST(OldVersion, PluginsThatWereRenamedAreFoundInBothLists) {
       << heavier.converted;
 }
 
-TEST(OldVersion, WhoElectsWithoutNamingALockIsToldWhichOneThatWas) {
+TEST(OldVersion, LeaderElectionWithoutALockIsNotedWithTheLockOfItsVersion) {
   const auto notes = [](const std::string& version, const std::string& election) {
     return read("apiVersion: kubescheduler.config.k8s.io/" + version + "\nkind: KubeSchedulerConfiguration\n" +
                 election)

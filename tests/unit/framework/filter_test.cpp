@@ -117,7 +117,7 @@ TEST(Filters, MayNotSetTheReservedFlagsOfTheirAnswer) {
             std::vector<std::string>{"running \"Odd\" filter plugin: it set the reserved flags of its answer to 0x4"});
 }
 
-TEST(Filters, CannotBringANodeBack) {
+TEST(Filters, CannotAcceptANodeThatIsNoCandidate) {
   FilterFixture f;
   f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
     *out.pass = ~std::uint64_t{0};
@@ -142,7 +142,7 @@ TEST(Filters, StopWhenNoNodeIsLeft) {
   EXPECT_FALSE(asked);
 }
 
-TEST(Filters, LeaveOutWhoSkipped) {
+TEST(Filters, LeaveOutPluginsThatSkipped) {
   FilterFixture f;
   const PluginInstance& a = f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
     *out.pass = 0;

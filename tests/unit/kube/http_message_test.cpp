@@ -261,7 +261,7 @@ TEST(HttpMessage, ABombIsUnpackedUpToTheLimitAndNoFurther) {
   }
 }
 
-TEST(HttpMessage, AReaderOfQuestionsDoesNotKeepWhatItCannotUnderstand) {
+TEST(HttpMessage, AReaderOfRequestsDoesNotKeepAnEndlessTrailer) {
   const std::string endless =
       "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + std::string(1'000'000, 'a');
   Pieces stream(endless, 1000);

@@ -20,7 +20,7 @@ TEST(SharedList, ReadsAsAVector) {
   EXPECT_EQ(sizeof(list), sizeof(void*));
 }
 
-TEST(SharedList, CopiesShareAndWhoWritesGetsHisOwn) {
+TEST(SharedList, CopiesShareTheirElementsUntilOneIsWritten) {
   SharedList<int> a = {1, 2};
   SharedList<int> b = a;
   EXPECT_EQ(a.data(), b.data());

@@ -158,7 +158,7 @@ TEST(Hints, OfAPodRejectedWhileItWaitsAreAskedToo) {
   EXPECT_EQ(f.place("p"), Place::active);
 }
 
-TEST(Hints, APreCheckNarrowsWhoIsMeant) {
+TEST(Hints, OnlyPodsThatPassThePreCheckAreMoved) {
   QueueFixture f;
   f.add("a");
   f.add("b");

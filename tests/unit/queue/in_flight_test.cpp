@@ -97,7 +97,7 @@ TEST(InFlightLog, AClosedLogCountsAsHavingMissedSomething) {
   EXPECT_EQ(f.place("p"), Place::backoff);
 }
 
-TEST(InFlightLog, IsBoundedAndWhoLosesEventsByThatIsRetriedAfterItsBackoff) {
+TEST(InFlightLog, IsBoundedAndPodsWhoseEventsWereDroppedAreRetriedAfterTheirBackoff) {
   QueueFixture f;
   f.add("old");
   Ticket old = f.pop("old");
@@ -133,7 +133,7 @@ TEST(InFlightLog, KeepsNoMoreBytesOfObjectsThanItsBudget) {
   EXPECT_EQ(f.queue->sizes().logged_bytes, 0U);
 }
 
-TEST(InFlightLog, ImmediatelyAmongMissedEventsWinsOverAnEarlierWord) {
+TEST(InFlightLog, AMissedEventThatQueuesAtOnceWinsOverAnEarlierOneThatBacksOff) {
   QueueFixture f;
   f.add("p");
   Ticket ticket = f.pop("p");

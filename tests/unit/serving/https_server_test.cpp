@@ -147,7 +147,7 @@ TEST_F(HttpsServerTest, CertificatesOfStrangersHaveOneRequestForEachHandshake) {
   EXPECT_EQ(with.read_answer(), "");
 }
 
-TEST_F(HttpsServerTest, WhatTlsCannotBeIsSaidBeforeItListens) {
+TEST_F(HttpsServerTest, UnknownTlsVersionsSuitesAndCurvesAreReportedAtTheStart) {
   struct Case {
     std::string min_version;
     std::vector<std::string> suites;
