@@ -116,7 +116,7 @@ TEST(FailureHandler, ClearsANominationThatIsOnItsWayToTheCluster) {
   }
 }
 
-TEST(FailureHandler, WritesANominationAgainThatWasClearedUnseen) {
+TEST(FailureHandler, WritesANominationAgainWhenItsClearingIsStillUnderWay) {
   BindingFixture f;
   const PodPtr pod = f.add("p");
   auto known = std::make_shared<model::Pod>(*pod);

@@ -120,7 +120,7 @@ struct VersionRefusal {
 
 class RefusedVersion : public testing::TestWithParam<VersionRefusal> {};
 
-TEST_P(RefusedVersion, SaysWhereWhatAndWhatWouldBeRight) {
+TEST_P(RefusedVersion, IsReportedWithPlaceProblemAndAdvice) {
   const std::string text = "apiVersion: kubescheduler.config.k8s.io/" + std::string(GetParam().version) +
                            "\nkind: KubeSchedulerConfiguration\n" + std::string(GetParam().body);
   text::Diagnostics problems;
@@ -430,7 +430,7 @@ TEST(Policy, ThatCannotBeReadIsTheOnlyError) {
             "f:3:18: algorithmSource: none: cannot be read\n");
 }
 
-TEST(PluginsAtTheTop, AreAnsweredWithWhatShouldHaveBeenWritten) {
+TEST(PluginsAtTheTop, AreAnErrorThatShowsTheProfileToWrite) {
   text::Diagnostics problems;
   (void)load(scheduler_configuration("plugins: {score: {enabled: [NodeAffinity, Mine]}}"), "f", problems);
   EXPECT_EQ(problems.render(), R"(f:3:10: plugins: unknown field "plugins": plugins belong to a profile (write

@@ -202,7 +202,7 @@ TEST(ExplainedFilters, GiveEachNodeTheFirstObjection) {
   EXPECT_EQ(f.verdicts[3].code, Code::success);
 }
 
-TEST(ExplainedFilters, ABrokenOneFailsTheNodesThatReachedIt) {
+TEST(ExplainedFilters, AFilterThatFailsIsTheErrorOfNodesThatReachedIt) {
   FilterFixture f;
   f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
     *out.pass &= ~std::uint64_t{0b0001};

@@ -134,7 +134,7 @@ TEST(HttpMessage, APieceIsThereAsSoonAsItHasCome) {
   EXPECT_EQ(got, "hello");
 }
 
-TEST(HttpMessage, CutShortItIsAnError) {
+TEST(HttpMessage, ThatIsCutShortIsAnError) {
   expect_read("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", {"partial message"});
   expect_read(std::string(k_chunked) + "3\r\nhe", {"partial message"});
   expect_read(std::string(k_chunked) + "0\r\n", {"partial message"});

@@ -47,7 +47,7 @@ TEST(PopGroup, TakesMembersFromEverywhereInTheOrderOfTheQueue) {
   EXPECT_EQ(f.pop_name(), "plain");
 }
 
-TEST(UnknownGroup, HoldsThePodBackUntilItIsTold) {
+TEST(UnknownGroup, GatesThePodUntilTheGroupIsKnown) {
   QueueFixture f;
   f.policy.group_unknown_of = {"p"};
   const PodPtr before = f.add(member("p", "g"));
@@ -63,7 +63,7 @@ TEST(UnknownGroup, HoldsThePodBackUntilItIsTold) {
   EXPECT_EQ(f.pop("p").group(), "i");
 }
 
-TEST(UnknownGroup, IsToldOfAPodThatOtherGatesHold) {
+TEST(UnknownGroup, IsResolvedWhileOtherGatesHoldThePod) {
   QueueFixture f;
   f.policy.group_unknown_of = f.policy.closed_for = {"p"};
   const PodPtr before = f.add(member("p", "g"));
@@ -100,7 +100,7 @@ TEST(UnknownGroup, TakesAPodBackThatWasReady) {
   EXPECT_FALSE(f.queue->pop().has_value());
 }
 
-TEST(PopGroup, LeavesGatedAndFlyingMembers) {
+TEST(PopGroup, LeavesOutMembersThatAreGatedOrInFlight) {
   QueueFixture f;
   auto gated = member("gated", "g");
   gated->spec.edit().gates = {"later"};
@@ -114,7 +114,7 @@ TEST(PopGroup, LeavesGatedAndFlyingMembers) {
   f.queue->done(std::move(flying));
 }
 
-TEST(PopGroup, ForgetsMembersThatWentOrChangedSides) {
+TEST(PopGroup, LeavesOutMembersThatWereDeletedOrJoinedAnotherGroup) {
   QueueFixture f;
   const PodPtr gone = f.add(member("gone", "g"));
   const PodPtr moved = f.add(member("moved", "g"));
