@@ -88,7 +88,7 @@ class Search {
       : plugin_(plugin), sources_(sources), report_(report) {}
 
   /// What `file` needs, what that needs first.
-  void go_through(const PluginFile& file, const std::vector<std::string>& own_directories, bool beside) {
+  void go_through(const PluginFile& file, const std::vector<std::string>& own_directories, bool search_origin) {
     for (const std::string& name : file.needed) {
       if (!seen_.insert(name).second) continue;
       const Status loaded = in_the_process(name);
@@ -106,15 +106,15 @@ class Search {
         report_.add(std::move(finding));
         continue;
       }
-      if (beside && take_beside(file, name)) continue;
+      if (search_origin && take_from_origin(file, name)) continue;
       take_of_system(file, name, loaded.error(), own_directories);
     }
   }
   std::vector<NeededLibrary> take() { return std::move(found_); }
 
  private:
-  /// False: there is none beside the file that needs it.
-  bool take_beside(const PluginFile& file, const std::string& name) {
+  /// False: none of that name is where $ORIGIN leads in the file that needs it.
+  bool take_from_origin(const PluginFile& file, const std::string& name) {
     for (const std::string& below : file.search_below_origin) {
       const fs::path path = fs::path(fs::path(file.path).parent_path().string() + below) / name;
       std::error_code failed;
@@ -195,7 +195,8 @@ class Search {
     library.findings.push_back(std::move(finding));
   }
 
-  void keep(const std::string& name, PluginFile library, const std::vector<std::string>& directories, bool beside) {
+  void keep(const std::string& name, PluginFile library, const std::vector<std::string>& directories,
+            bool search_origin) {
     for (Finding& finding : library.findings) {
       finding.evidence.push_back("needed by " + plugin_.path);
       finding.inspectable = false;
@@ -203,7 +204,7 @@ class Search {
     }
     for (std::string& warning : library.warnings) report_.warn(std::move(warning));
     if (!library.findings.empty()) return;
-    go_through(library, directories, beside);
+    go_through(library, directories, search_origin);
     found_.push_back({name, std::move(library)});
   }
 

@@ -31,7 +31,7 @@ constexpr std::size_t k_near_names_max = 8, k_listed_max = 1'000;
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
-/// Names beside the missing one, so that a typing error shows.
+/// What the directory of a missing file holds, so that a typing error shows.
 std::string listing_of(const fs::path& directory) {
   std::vector<std::string> names;
   std::error_code failed;

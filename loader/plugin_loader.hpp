@@ -26,7 +26,7 @@ struct PluginDirectoryChoice {
   std::string configured_where;     // "berth.yaml:14:9  plugins.directory"
   std::string environment;          // $BERTH_PLUGIN_DIR
   std::filesystem::path installed;  // <prefix>/lib/berth/plugins
-  std::filesystem::path built;      // "plugins" beside the binary of a build tree
+  std::filesystem::path built;      // "plugins" in the same folder as the binary of a build tree
 
   /// Fills `environment`, `installed` and `built` from the process's environment and /proc/self/exe.
   static PluginDirectoryChoice of_this_process();

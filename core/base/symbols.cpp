@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t k_chunk_bits = 12;
 constexpr std::size_t k_chunk_size = std::size_t{1} << k_chunk_bits;
-constexpr std::size_t k_symbol_upkeep_bytes = 72;  // entry, index and the text's block, beside the text
+constexpr std::size_t k_symbol_upkeep_bytes = 72;  // entry, index and the text's block, without the text
 
 constexpr std::uint32_t k_for_ever = 1u << 31;  // in Entry::holders: held for the life of the table, never given back
 constexpr std::uint32_t k_waits = 1u << 30;     // in Entry::holders: stands in Core::unused

@@ -69,7 +69,7 @@ struct EvictionParts {
   std::function<void(const EvictionOrder& order, bool failed)> on_ended = {};
 };
 
-/// Carries out preemptions, beside the scheduling loop: ends outranked nominations, then evicts all victims but the
+/// Carries out preemptions while scheduling goes on: ends outranked nominations, then evicts all victims but the
 /// last, then the last. Meanwhile the preemptor counts as evicting, and a gate keeps it out of the active queue,
 /// because trying it before its room is free would find nothing.
 ///

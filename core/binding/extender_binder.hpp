@@ -23,7 +23,7 @@ struct ExtenderBindings {
 
 /// Extenders that bind pods themselves, asked before the bind plugins.
 ///
-/// Place:   beside the bind plugins in a binding cycle. Lifetime: outlives every call; the gate outlives it.
+/// Place:   in a binding cycle, before the bind plugins. Lifetime: outlives every call; the gate outlives it.
 /// Threads: any.
 /// Failure: an error, or skip where the extender's failures are no failure of the pod.
 class ExtenderBinder {

@@ -52,7 +52,7 @@ struct PodStatusPatch {
   std::int64_t observed_generation = 0;  // of the conditions; 0: none
   /// Empty text clears the nomination.
   std::optional<std::string> nominated_node = {};
-  /// A JSON merge patch of the status subresource beside the fields above; empty: none.
+  /// A JSON merge patch of the status subresource, in addition to the fields above; empty: none.
   std::string merge_json = {};
   bool urgent = false;  // a pod or a plugin waits for it: it is no mere message
   /// The same content; urgency is none.

@@ -21,8 +21,8 @@ std::vector<RawPlugin> plugins_of_data(const text::Value& list, const Place& pla
 /// place and takes the user's weight; otherwise both stay, which the reader of v1 refuses as it was refused then.
 RawPluginSets merge_point_by_point(const RawPluginSets& defaults, const RawPluginSets& user, bool in_place);
 
-/// Adds the points at which plugins of today work beside those of old. `defaults` had the others: where a user took a
-/// plugin away from one of those, it stays away.
+/// Adds the points at which plugins of today work in addition to those of old. `defaults` had the others: where a user
+/// took a plugin away from one of those, it stays away.
 void add_companions(RawPluginSets& sets, const RawPluginSets& defaults);
 
 /// Puts plugins of today into the place of those that only the library of old policies has, in the sets and in

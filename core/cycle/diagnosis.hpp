@@ -35,7 +35,7 @@ struct Diagnosis {
   std::string message() const;
   /// Nodes without a verdict of their own get the one that they share. `nodes`: by slot, those that are there.
   void complete(const std::uint64_t* nodes, std::size_t word_count);
-  /// What it takes beside itself, about.
+  /// What it has allocated, about; its own size is not in it.
   std::size_t bytes() const noexcept;
 
  private:

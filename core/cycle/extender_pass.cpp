@@ -22,7 +22,7 @@ Status ExtenderPass::filter(const model::Pod& pod, std::vector<cache::Slot>& fea
   return Unit{};
 }
 
-std::uint32_t ExtenderPass::said_beside(const std::vector<std::uint64_t>& counted) const {
+std::uint32_t ExtenderPass::rejected_outside(const std::vector<std::uint64_t>& counted) const {
   const auto outside = std::count_if(said_.begin(), said_.end(),
                                      [&](const auto& said) { return !bitmap::test(counted.data(), said.first); });
   return static_cast<std::uint32_t>(outside) + static_cast<std::uint32_t>(unknown_.size());

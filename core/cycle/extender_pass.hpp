@@ -34,7 +34,7 @@ class ExtenderPass {
   /// the snapshot. After a failure `feasible` is as it was.
   Status filter(const model::Pod& pod, std::vector<cache::Slot>& feasible);
   /// Nodes that were rejected by name since begin(), those outside `counted` (by slot) and the snapshot.
-  std::uint32_t said_beside(const std::vector<std::uint64_t>& counted) const;
+  std::uint32_t rejected_outside(const std::vector<std::uint64_t>& counted) const;
   /// Takes the nodes out of `candidates` (by slot) whose verdict is an extender's.
   void leave_out(std::vector<std::uint64_t>& candidates) const;
   /// Adds what was said since begin().

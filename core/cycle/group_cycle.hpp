@@ -59,7 +59,7 @@ struct GroupOutcome {
 /// Budget:  of each member with a node what reserve, permit and binding points read; what the search for the node took
 ///          goes before the next member's begins. No member begins its turn once the limit is reached.
 ///
-/// Place:   beside SchedulingCycle, whose parts it runs.
+/// Place:   a scheduler has one next to its SchedulingCycle, whose parts it runs.
 ///
 /// Threads: the scheduling thread.
 ///

@@ -36,7 +36,7 @@ Nominated nominated_for(const queue::Nominations& nominations, const cache::Snap
   return found;
 }
 
-/// True when totals of this profile fit beside a rank in one word, and weighted sums in 32 bits.
+/// True when totals of this profile fit into one word together with a rank, and weighted sums in 32 bits.
 bool totals_pack(const framework::ProfileRuntime& profile) {
   std::int64_t sum = 0;
   for (const framework::Scorer& scorer : profile.score) sum += scorer.weight * BERTH_SCORE_MAX;
@@ -267,7 +267,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::try_nominated(Search& se
   if (verdict.code == Code::success) {
     std::vector<cache::Slot> left{slot};  // extenders may put others in its place
     if (!extender_pass_.filter(*context.pod(), left).ok() || left.empty()) return std::nullopt;
-    const std::uint32_t said = extender_pass_.said_beside(std::vector<std::uint64_t>(snapshot_.word_count()));
+    const std::uint32_t said = extender_pass_.rejected_outside(std::vector<std::uint64_t>(snapshot_.word_count()));
     if (left.size() == 1) return Choice{Chosen{left.front(), 1 + said, 1}};
     return score_and_select(context, left, said);
   }
@@ -418,7 +418,7 @@ SchedulingCycle::Choice SchedulingCycle::choose_by_search(Search& search, std::s
   // The nominated node's rejection counts once, also when the search did not come to it.
   const bool probed_apart = search.probe && !bitmap::test(findings_.rejected_nodes.data(), search.probe->slot);
   const auto judged = [&] {
-    return findings_.rejected + (probed_apart ? 1 : 0) + extender_pass_.said_beside(findings_.rejected_nodes);
+    return findings_.rejected + (probed_apart ? 1 : 0) + extender_pass_.rejected_outside(findings_.rejected_nodes);
   };
   start_ = (start_ + findings_.feasible.size() + judged()) % snapshot_.node_count();
   if (!findings_.error.empty()) return failure({findings_.error});

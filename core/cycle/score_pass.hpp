@@ -48,7 +48,7 @@ class ScorePass {
   const std::int64_t score_max_;            // the most that a plugin may give a node
   std::vector<std::uint64_t> bits_;         // by slot: feasible
   AlignedVector<std::int64_t> raw_, sums_;  // by slot
-  std::int64_t offset_ = 0;                 // what every feasible node gets beside sums_
+  std::int64_t offset_ = 0;                 // what every feasible node gets in addition to sums_
   std::vector<std::int64_t> scores_;
 };
 

@@ -16,7 +16,7 @@ bool is_label_value(std::string_view value) noexcept;
 /// Classes of resource names. Source: kubernetes v1.36 pkg/apis/core/v1/helper/helpers.go and
 /// pkg/scheduler/util/utils.go.
 bool is_extended_resource(std::string_view name) noexcept;
-/// A resource beside cpu, memory, ephemeral-storage and pods that scheduling counts; other names are dropped.
+/// A resource other than cpu, memory, ephemeral-storage and pods that scheduling counts; other names are dropped.
 bool is_scalar_resource(std::string_view name) noexcept;
 /// A resource that may be given for the pod as a whole.
 bool is_pod_level_resource(std::string_view name) noexcept;

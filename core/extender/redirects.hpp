@@ -21,7 +21,8 @@ struct Address {
   std::string target;  // begins with a slash
 };
 
-/// What a Location means at an address: a URL, a path from the root or one beside the last part. Failure: no URL.
+/// What a Location means at an address: a URL, a path from the root, or one that replaces the last part.
+/// Failure: no URL.
 Result<Address> resolve_location(const Address& from, std::string_view location);
 
 /// The servers that an extender sends its callers to, each with a client of its own, made when it is first named.

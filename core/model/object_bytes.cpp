@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t k_block_bytes = 16;                         // what malloc adds to a block
 constexpr std::size_t k_counted_bytes = 2 * sizeof(std::size_t);  // the counts of a shared_ptr, or of a shared value
 
-// What is behind a value, beside its own size.
+// What a value has allocated, without its own size.
 template <typename T>
 std::size_t behind(const std::vector<T>& list) noexcept;
 template <typename T>

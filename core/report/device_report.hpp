@@ -36,7 +36,7 @@ struct DevicePoolLine {
     std::size_t devices = 0, free = 0, allocated = 0;
     std::size_t tainted = 0, tainted_and_allocated = 0;  // the second are among the first and among `allocated`
     std::size_t blocked = 0;                             // neither allocated nor tainted
-    std::size_t shared = 0, shares = 0;                  // devices that have allocations beside others, and these
+    std::size_t shared = 0, shares = 0;                  // devices that several allocations share, and these
     Counts& operator+=(const Counts& other) noexcept;
   };
   Counts counts() const noexcept;

@@ -62,7 +62,7 @@ class ElfFile {
   bool static_tls = false;
   std::string_view soname;
   std::optional<std::string_view> runpath;  // DT_RUNPATH, else DT_RPATH
-  std::optional<std::string_view> rpath;    // DT_RPATH beside a DT_RUNPATH
+  std::optional<std::string_view> rpath;    // DT_RPATH of a file that has DT_RUNPATH too
   std::vector<std::string_view> needed;     // DT_NEEDED
   /// Other libraries that the file would load without needing them: "DT_AUXILIARY libx.so".
   std::vector<std::string> other_loads;

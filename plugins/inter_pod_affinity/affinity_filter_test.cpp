@@ -89,7 +89,7 @@ const std::vector<ReachCase> k_reaches = {
     {"OwnByDefault", {"default"}, std::nullopt, false, false},
     {"EveryNamespace", {}, SelectorSpec{}, true, true},
     {"ByLabel", {}, SelectorSpec{{{"team", "In", {"x"}}}}, true, false},
-    {"ByLabelBesideTheList", {"plain"}, SelectorSpec{{{"team", "In", {"x"}}}}, true, true},
+    {"ByLabelInAdditionToTheList", {"plain"}, SelectorSpec{{{"team", "In", {"x"}}}}, true, true},
     {"WhatAnEmptyLabelSetSatisfiesMeansEverywhere", {}, SelectorSpec{{{"team", "NotIn", {"x"}}}}, true, true},
     {"NotInWithAnother", {}, SelectorSpec{{{"team", "NotIn", {"y"}}, {"team", "Exists"}}}, true, false},
 };

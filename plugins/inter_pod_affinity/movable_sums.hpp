@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Sums per (topology key, value) with pods that are imagined there or away: a short list of differences beside sums that
+/// Sums per (topology key, value) with pods that are imagined there or away: a short list of differences from sums that
 /// all clones of a state share. A copy costs nothing that grows with the cluster.
 /// Threads: as a container's: only one thread at a time moves.
 #pragma once

@@ -5,7 +5,7 @@
 ///   existing_anti  terms of placed pods that want the pod at hand kept away
 ///   affinity       placed pods that match all required affinity terms, once per term
 ///   anti           placed pods that match a required anti-affinity term, once per term
-/// What-if pods are a short list of differences beside them, so a clone costs nothing that grows with the cluster.
+/// What-if pods are a short list of differences from them, so a clone costs nothing that grows with the cluster.
 /// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/interpodaffinity/filtering.go.
 #pragma once
 #include <berth/plugin.hpp>

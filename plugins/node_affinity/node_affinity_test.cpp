@@ -135,7 +135,7 @@ TEST(NodeAffinity, NarrowsToTheNodesThatEachTermNames) {
       {"expressions are not considered", {{.expressions = {{"x", "Exists"}}, .fields = {in_a}}}, true, {"a"}},
       {"NotIn names no node", {{.fields = {{k_name, "NotIn", {"a"}}}}}, false, all},
       {"an unknown node", {{.fields = {{k_name, "In", {"z"}}}}}, true, {}},
-      {"a conflict beside a name", {{.fields = {in_a, in_b}}, {.fields = {in_b}}}, true, {"b"}},
+      {"a conflict in one term and a name in another", {{.fields = {in_a, in_b}}, {.fields = {in_b}}}, true, {"b"}},
       {"two values do not parse, but name",
        {{.fields = {{k_name, "In", {"a", "c"}}}, .error = "must have one element"}},
        true,

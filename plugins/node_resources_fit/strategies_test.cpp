@@ -86,7 +86,7 @@ TEST(Strategies, VectorPathEqualsIntegers) {
 }
 
 TEST(Strategies, QuotientsNextToAnIntegerTruncate) {
-  // (capacity - requested) * 100 / capacity is a few times 1/capacity beside 57. The smaller size takes reciprocals.
+  // (capacity - requested) * 100 / capacity is a few times 1/capacity away from 57. The smaller size takes reciprocals.
   for (const std::int64_t capacity : {(std::int64_t{1} << 46) - 3, (std::int64_t{1} << 43) - 3, std::int64_t{4000}}) {
     std::vector<std::int64_t> offers(64, capacity), used(64, 0);
     for (std::int64_t i = 0; i < 64; ++i) used[static_cast<std::size_t>(i)] = capacity - capacity / 100 * 57 + 32 - i;

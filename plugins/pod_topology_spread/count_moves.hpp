@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What pods that are imagined on a node, or away from it, change in counts by domain: a short list of differences beside
+/// What pods that are imagined on a node, or away from it, change in counts by domain: a short list of differences from
 /// counts that all clones of a state share, and the critical paths of each table of counts. A copy costs nothing that
 /// grows with the cluster.
 /// Threads: as a container's: only one thread at a time moves.

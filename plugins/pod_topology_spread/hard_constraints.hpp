@@ -3,7 +3,7 @@
 /// skew.
 ///
 /// HardCounts is kept per class of pods and shared by all clones of the state. What-if pods are a short list of differences
-/// beside it, with critical paths that the first of them makes, so a clone costs nothing that grows with the cluster.
+/// from it, with critical paths that the first of them makes, so a clone costs nothing that grows with the cluster.
 /// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/podtopologyspread/filtering.go.
 #pragma once
 #include <berth/domains.hpp>

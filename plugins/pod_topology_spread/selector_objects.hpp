@@ -62,7 +62,7 @@ class ParsedSelector {
   const std::vector<Part>& parts() const noexcept { return parts_; }
   /// What it keeps in memory, the texts of its ids included.
   std::size_t bytes(Intern intern) const {
-    constexpr std::size_t k_id_bytes = 80;  // of an id that is pinned, beside its text
+    constexpr std::size_t k_id_bytes = 80;  // of an id that is pinned, without its text
     std::size_t bytes = 0;
     for (const Part& part : parts_) {
       bytes += sizeof(Part) + k_id_bytes + intern.text(part.key).size();

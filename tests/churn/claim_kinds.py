@@ -258,7 +258,7 @@ def main():
                         help="directory with etcd and kube-apiserver; default: $KUBEBUILDER_ASSETS")
     parser.add_argument("--kube-scheduler", type=pathlib.Path, metavar="PROGRAM", help="default: the one in --servers")
     parser.add_argument("--berth", type=pathlib.Path, required=True, metavar="PROGRAM")
-    parser.add_argument("--plugins", type=pathlib.Path, metavar="DIR", help="its plugins; default: plugins beside the program")
+    parser.add_argument("--plugins", type=pathlib.Path, metavar="DIR", help="its plugins; default: plugins next to the program")
     options = parser.parse_args()
     if options.servers is None:
         parser.error("--servers, or KUBEBUILDER_ASSETS, names the directory of etcd and kube-apiserver")

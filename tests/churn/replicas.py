@@ -27,7 +27,7 @@ def add_programs(parser):
     parser.add_argument("--servers", type=pathlib.Path, default=os.environ.get("KUBEBUILDER_ASSETS"), metavar="DIR",
                         help="directory with etcd and kube-apiserver; default: $KUBEBUILDER_ASSETS")
     parser.add_argument("--berth", type=pathlib.Path, metavar="PROGRAM", help="the program of berth")
-    parser.add_argument("--plugins", type=pathlib.Path, metavar="DIR", help="its plugins; default: plugins beside the program")
+    parser.add_argument("--plugins", type=pathlib.Path, metavar="DIR", help="its plugins; default: plugins next to the program")
     parser.add_argument("--kube-scheduler", type=pathlib.Path, metavar="PROGRAM", help="takes the place of berth, to compare")
     parser.add_argument("--scheduler-flag", action="append", default=[], dest="scheduler_flags", metavar="FLAG",
                         help="one more flag for the scheduler; may be repeated")

@@ -6,7 +6,7 @@
 
 A folder, or all of it in one file: `data/devices.json.gz`, by name of the scenario.
 
-README.md beside this file says what a scenario is and what is compared. Prints the first differences of each scenario,
+README.md in the folder of this file says what a scenario is and what is compared. Prints the first differences of each scenario,
 then one line per family, and as last line "N passed, N failed", counted in scenarios.
 """
 import argparse

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What servers may answer beside the plain thing, where they may send their callers, and proxies before them.
+// What servers may answer other than one plain 200, where they may redirect their callers to, and proxies before them.
 #include <cstdlib>
 
 #include "base/base64.hpp"

@@ -210,7 +210,7 @@ TEST_F(Failover, ReplicasThatComeAndGoBindEveryPodOnce) {
     ASSERT_TRUE(wait([&] { return bound() >= some; })) << bound() << " of " << pods;
     auto& victim = replicas[random() % replicas.size()];
     const bool politely = random() % 3 == 0;
-    // Before it has begun, nobody hears what it is told.
+    // A process handles SIGTERM from this line of its log on.
     if (politely) {
       ASSERT_TRUE(wait([&] { return victim->log().find("Starting berth") != std::string::npos; })) << victim->log();
     }

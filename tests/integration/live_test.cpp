@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth run` as a process, with stand-ins for those who work beside a scheduler: the controller that provisions and
+// `berth run` as a process, with stand-ins for what works with a scheduler: the controller that provisions and
 // binds volumes, and the kubelet that ends pods. Against the test server and, with KUBEBUILDER_ASSETS, against a real
 // one.
 #include <gtest/gtest.h>

@@ -86,7 +86,7 @@ TEST_F(PolicyFlags, SayWhichFlagIsMissing) {
       << text;
 }
 
-TEST_F(PolicyFlags, HaveNoEffectBesideAConfigurationWhichMayNameAConfigMapItself) {
+TEST_F(PolicyFlags, HaveNoEffectWhenTheConfigurationNamesAPolicy) {
   put_config_map("kube-system", "p", "policy.cfg", k_ports);
   const std::string config =
       directory.write("config.yaml",

@@ -267,7 +267,7 @@ def check_kubeadm_patches(tree):
     assert kubeconfig in mounts, f"{kubeconfig} is not mounted"
 
 
-# --- beside kube-scheduler --------------------------------------------------------------------------------------------
+# --- rights of berth and of kube-scheduler ----------------------------------------------------------------------------
 
 # GpuShare writes the card into the pod: a right to change any pod, which only those give who enable it.
 ON_DEMAND = {("", "pods", "patch")}

@@ -140,7 +140,8 @@ TEST(DeployedRoles, AllowEveryRequestThatARunningBerthMakes) {
        {"nodes", "pods", "namespaces", "services", "replicasets", "statefulsets", "replicationcontrollers",
         "poddisruptionbudgets", "persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes",
         "csidrivers", "csistoragecapacities", "volumeattachments", "deviceclasses", "resourceclaims", "resourceslices"})
-    EXPECT_TRUE(listed.contains(std::string("WATCH ") + resource)) << resource << " is allowed, but nobody watches it";
+    EXPECT_TRUE(listed.contains(std::string("WATCH ") + resource))
+        << resource << " is allowed, but berth does not watch it";
 }
 
 /// The command of the first container of a manifest.
@@ -178,7 +179,7 @@ TEST(DeployedStaticPod, SchedulesWithKubeadmsCommandLineUnderTheNameKubeSchedule
       ++replaced;
     }
   EXPECT_EQ(replaced, 3);
-  command.push_back("--secure-port=0");  // tests run beside each other
+  command.push_back("--secure-port=0");  // tests run at the same time
   ChildProcess berth(command, directory.path() + "/log");
 
   const ApiResource& pods = *server.store().find("", "v1", "pods");

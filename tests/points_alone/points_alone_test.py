@@ -3,7 +3,7 @@
 """Each bundled policy with one of its points enabled and the rest left out, as a profile may ask for.
 
 A point that needs what another one left has to say so; it must not take the scheduler down. Every point is tried twice:
-alone, and beside policies that reject pods, evict others and undo reservations.
+alone, and together with policies that reject pods, evict others and undo reservations.
 
 Usage: points_alone_test.py BERTH PLUGIN_DIR SCENE_DIR
 """
@@ -94,7 +94,7 @@ class PointsAlone(unittest.TestCase):
         return [point for point in POINTS if point not in offers]
 
     def try_points(self, policy, points):
-        profiles = [profile(f"{point}-{'beside-others' if company else 'alone'}", policy, point, company)
+        profiles = [profile(f"{point}-{'with-others' if company else 'alone'}", policy, point, company)
                     for point in points for company in (False, True)]
         pods = [pod for each in profiles for pod in pods_of(each["schedulerName"])]
         cluster = self.write("pods.json", {"apiVersion": "v1", "kind": "List", "items": pods})

@@ -185,8 +185,8 @@ Exhaustive search_exhaustively(const scheduler::DecisionParts& host, const model
   for (const cache::Slot slot : snapshot.order()) {
     if (prepared.verdict.success() && !bitmap::test(candidates.data(), slot)) continue;
     const auto others = nominated.find(slot);
-    static const std::vector<model::PodPtr> nobody;
-    Node node(*context, blocks, slot, others == nominated.end() ? nobody : others->second, host);
+    static const std::vector<model::PodPtr> no_pods;
+    Node node(*context, blocks, slot, others == nominated.end() ? no_pods : others->second, host);
     if (prepared.verdict.success() && node.judge({}) != Code::unschedulable) continue;
     if (auto here = examine(host, node, snapshot.row(slot), *pod, budgets, symbols)) found.push_back(std::move(*here));
   }

@@ -70,13 +70,13 @@ TEST(HttpConnection, LeavesTimeForTheNextAddressWhenOneDoesNotAnswer) {
 
 TEST(HttpConnection, SaysWhatWasWrongWithTheLastAddress) {
   Listener gone(1);
-  addrinfo nobody = gone.entry;
+  addrinfo closed_port = gone.entry;
   sockaddr_in address = gone.address;
   address.sin_port = htons(1);
-  nobody.ai_addr = reinterpret_cast<sockaddr*>(&address);
+  closed_port.ai_addr = reinterpret_cast<sockaddr*>(&address);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   try {
-    http::detail::connect_any(&nobody, "name:1", deadline);
+    http::detail::connect_any(&closed_port, "name:1", deadline);
     FAIL() << "a server listens on port 1";
   } catch (const http::Failure& problem) {
     EXPECT_STREQ(problem.what(), "name:1: Connection refused");

@@ -134,7 +134,7 @@ CASES = [
          '^running Permit plugin "berth.test/Third": Third broke at permit$'),
     Case("a denial wins over a wait", {"F/permit": "wait:60000", "S/permit": "unschedulable"},
          f"{PREPARED} reserve:FST permit:FS {UNDONE}", None, ONE),
-    Case("a wait that nobody decides times out", {"S/permit": "wait:5000"}, f"{CHECKED} {UNDONE}", None,
+    Case("a wait that no plugin decides times out", {"S/permit": "wait:5000"}, f"{CHECKED} {UNDONE}", None,
          r"rejected due to timeout after waiting 5s at plugin berth\.test/Second"),
     Case("the earliest time-out decides", {"F/permit": "wait:9000", "S/permit": "wait:4000"}, f"{CHECKED} {UNDONE}", None,
          r"rejected due to timeout after waiting 4s at plugin berth\.test/Second"),
@@ -149,12 +149,12 @@ CASES = [
          others=[("q", {"S/decides": "allow uid-p"}, {})]),
     Case("two wait, both allow", {"F/permit": "wait:60000", "S/permit": "wait:60000"}, BOUND, "any",
          others=[("q", {"F/decides": "allow uid-p", "S/decides": "allow uid-p"}, {})]),
-    # It comes back after the event, waits again, and nobody decides the second time.
+    # It comes back after the event, waits again, and no plugin decides the second time.
     Case("a wait that is denied", {"S/permit": "wait:60000"}, f"{CHECKED} {UNDONE}", None, None,
          check=lambda run: tried_again_by(run, 59),
          others=[("q", {"S/decides": "reject uid-p"}, {})], traced=["Second reject uid-p code=0"]),
     Case("deciding about a pod that does not wait", {}, BOUND, "any",
-         others=[("q", {"S/decides": "allow uid-nobody"}, {})], traced=["Second allow uid-nobody code=19"]),
+         others=[("q", {"S/decides": "allow uid-absent"}, {})], traced=["Second allow uid-absent code=19"]),
 
     # --- pre-bind
     Case("skip at the pre-bind check leaves the plugin out", {"S/pre_bind_check": "skip"},

@@ -10,7 +10,7 @@
 
 namespace berth::tests {
 
-/// A program that a test runs beside itself; killed when it goes out of scope.
+/// A program that runs while a test does; killed when it goes out of scope.
 class ChildProcess {
  public:
   /// Standard output and error go to `log_path`. `environment` is added to ours.

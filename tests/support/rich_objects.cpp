@@ -9,7 +9,7 @@ constexpr const char* k_pod = R"({
  "metadata":{"name":"NAME","namespace":"NS","labels":{"app":"web","empty":""},"annotations":{"note":"näher\n\"so\""},
   "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"rs","uid":"0b1c","controller":true}]},
  "spec":{
-  "schedulerName":"nobody","serviceAccountName":"default","priority":0,"nodeSelector":{"disk":"ssd"},"terminationGracePeriodSeconds":7,
+  "schedulerName":"another-scheduler","serviceAccountName":"default","priority":0,"nodeSelector":{"disk":"ssd"},"terminationGracePeriodSeconds":7,
   "initContainers":[{"name":"side","image":"localhost:5000/side","restartPolicy":"Always",
    "resources":{"requests":{"cpu":"1500m","memory":"0.5Gi"},"limits":{"cpu":"2"}}}],
   "containers":[{"name":"c","image":"web@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",

@@ -107,7 +107,8 @@ void add_run_flags(CLI::App& command, RunOptions& options);
 /// wrong.
 text::Diagnostics apply_flags(const RunOptions& options, config::Configuration& configuration);
 
-/// What flags say beside the configuration, read and judged; `diagnostics` gets everything that is wrong with them.
+/// What flags say that no field of the configuration says, read and judged; `diagnostics` gets everything that is wrong
+/// with them.
 struct FlagValues {
   /// Of --tls-sni-cert-key: files, and for which names; none: those in the certificate.
   struct NamedKeyFiles {

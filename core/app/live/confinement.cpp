@@ -109,7 +109,7 @@ confine::Needs needs_of(const RunParts& parts) {
   // Where OpenSSL is told to look for the authorities that the system trusts.
   if (const char* const file = std::getenv("SSL_CERT_FILE")) out.add_file(file);
   if (const char* const folder = std::getenv("SSL_CERT_DIR")) out.needs.read.emplace_back(folder);
-  // What policies have beside their files.
+  // Files that policies bring along, in the directory of the plugins.
   if (!parts.plugins.directory.path.empty()) out.needs.read.push_back(parts.plugins.directory.path.native());
 
   const RunOptions::SandboxFlags& flags = parts.options.sandbox;

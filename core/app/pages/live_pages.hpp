@@ -19,7 +19,7 @@
 
 namespace berth::app {
 
-/// What the pages tell, beside the parts of the scheduler. Functions are called on the server's threads.
+/// What the pages tell in addition to the state of the scheduler's parts. Functions are called on the server's threads.
 struct LivePagesParts {
   LiveViews live;
   const config::Configuration& configuration;

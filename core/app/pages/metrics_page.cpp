@@ -413,7 +413,7 @@ class PodResourceSamples {
 };
 
 /// What a pod's containers may use at most, by resource: those that run side by side together, or one init container
-/// beside the sidecars that began before it; instead, what the pod as a whole may use; and the overhead of what is
+/// while the sidecars that began before it run; instead, what the pod as a whole may use; and the overhead of what is
 /// limited at all.
 /// Source: kubernetes v1.36 staging/src/k8s.io/component-helpers/resource/helpers.go (PodLimits).
 std::map<Symbol, std::int64_t> limits_of(const model::Pod& pod) {

@@ -16,9 +16,9 @@ namespace berth::config {
 /// "int64", "go-duration" with formatMinimum and formatMaximum), items, minItems, maxItems, uniqueItems,
 /// x-kubernetes-list-map-keys, properties, required, additionalProperties, allOf, anyOf, oneOf, not, if/then/else,
 /// nullable, $ref to "#/$defs/…", and true or false as a schema. `errorMessage` replaces the sentence of a failed
-/// assertion beside it; `default` is filled in where a property is absent. Annotations (title, description, examples,
-/// $schema, $id, $comment, deprecated, x-…) are allowed. Any other keyword is an error of the schema: an assertion that
-/// is not checked would let wrong arguments pass.
+/// assertion of the same schema; `default` is filled in where a property is absent. Annotations (title, description,
+/// examples, $schema, $id, $comment, deprecated, x-…) are allowed. Any other keyword is an error of the schema: an
+/// assertion that is not checked would let wrong arguments pass.
 ///
 /// Departs from JSON Schema as Kubernetes' decoding does: a property whose value is null counts as absent, unless its
 /// type names "null" or it is nullable. Immutable; any thread.

@@ -18,7 +18,7 @@
 /// every problem is reported, not the first; unknown fields are noted.
 namespace berth::config {
 
-/// What a scheduler of that time was told beside its Policy.
+/// What flags and configuration told a scheduler of that time in addition to its Policy.
 struct PolicyContext {
   std::int64_t hard_pod_affinity_weight = 0;  // 0: nothing; a Policy's own is stronger
   std::optional<std::int64_t> bind_timeout_seconds;

@@ -39,7 +39,7 @@ struct Base {
   std::vector<std::string> comments = {};
 };
 
-/// The three numbers and switches beside an algorithmSource.
+/// The three numbers and switches that stand next to an algorithmSource.
 struct TopArgs {
   std::optional<Tree> bind_timeout_seconds, hard_pod_affinity_weight;
   bool preempts = true;

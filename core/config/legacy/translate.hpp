@@ -32,7 +32,7 @@ struct TranslateOptions {
   bool flags_over_election = false;
   ReadPolicy read_policy;  // empty: nothing can be read, and a configuration that names a Policy is refused
   bool modern = false;     // policies of today instead of the old ones
-  LegacyMode mode = {};    // what the BerthConfiguration beside it says; before that, balance_volumes of a flag
+  LegacyMode mode = {};    // what the BerthConfiguration of the same file says; before that, balance_volumes of a flag
 };
 
 struct Translation {

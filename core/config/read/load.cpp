@@ -216,7 +216,7 @@ void note_unused_mode(const text::Document& berth, const Source& source, RawConf
                 "in a profile, enable the plugin of plugins/legacy that does it");
 }
 
-/// A BerthConfiguration first: it says how an old document beside it is meant.
+/// A BerthConfiguration first: it says how an old document in the same file is meant.
 void read_documents(const Source& source, const TranslateOptions& options, RawConfiguration& raw) {
   std::array<const text::Document*, 2> found{};
   std::vector<text::Document> documents = std::exchange(raw.documents, {});

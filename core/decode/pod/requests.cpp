@@ -106,7 +106,7 @@ class Amounts {
 struct Container {
   Amounts spec;
   Amounts limits;
-  bool restartable = false;  // an init container that keeps running beside the others
+  bool restartable = false;  // an init container that keeps running while the others run
   bool has_status = false;   // with non-null resources
   Amounts actual;            // status: the greater of resources.requests and allocatedResources
   std::string name;          // where it asks for a resource with a domain

@@ -11,10 +11,10 @@ namespace berth::framework {
 /// What a pre-bind plugin says before anything is written.
 struct PreBindCheck {
   Verdict verdict;        // success: will act; skip: left out; error
-  bool parallel = false;  // may run beside its neighbours that say so too
+  bool parallel = false;  // may run at the same time as neighbours that say so too
 };
 
-/// What a call is about beside the pod. `lookups` outlives the call.
+/// What a call is about in addition to the pod. `lookups` outlives the call.
 struct BindTarget {
   std::string node_name;
   const BindLookups& lookups;

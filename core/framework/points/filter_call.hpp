@@ -11,7 +11,8 @@
 
 namespace berth::framework {
 
-/// One call of a plugin's filter: within what its budget leaves, and with what it says about single rows beside its bits.
+/// One call of a plugin's filter: within what its budget leaves, and with what it says about single rows in addition to
+/// its bits.
 ///
 /// Bounds: one error per row, 64 details per row, texts of 1,024 bytes. Threads: one.
 class FilterCall {

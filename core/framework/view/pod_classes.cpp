@@ -20,7 +20,7 @@ void PodClasses::write_key(const model::Pod& pod) {
         key.numbers(label.key, label.value);
     key.number(k_no_symbol);
   }
-  // What the host itself judges by, beside the plugins.
+  // What the host itself judges by; no plugin asks for it.
   key.list(pod.spec->unsupported, [&](const model::PodSpec::Unsupported& need) { key.text(need.plugin); });
 }
 

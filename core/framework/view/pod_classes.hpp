@@ -24,7 +24,7 @@ class PodClasses {
   /// Never 0. Pods whose fields include their identity get a number each.
   std::uint64_t class_of(const model::Pod& pod);
   static constexpr std::size_t k_key_bytes_max = std::size_t{2} << 20;
-  static constexpr std::size_t k_upkeep_bytes = 64;  // of a class, beside its key
+  static constexpr std::size_t k_upkeep_bytes = 64;  // of a class, without its key
 
   /// What the keys take.
   std::size_t bytes() const {

@@ -3,7 +3,7 @@
 ///
 /// Every container's amount is rounded up before it is added. Init containers run one after the other, before the rest.
 /// Sidecars and requests of the pod as a whole did not exist; nodes are charged with them today, so they are not left
-/// out: a sidecar counts as running beside the containers.
+/// out: a sidecar counts as running at the same time as the containers.
 /// Source: kubernetes v1.16 pkg/scheduler/nodeinfo/node_info.go, pkg/scheduler/algorithm/{predicates,priorities}.
 #pragma once
 #include <berth/pod.hpp>

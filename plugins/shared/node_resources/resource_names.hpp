@@ -22,7 +22,7 @@ inline bool is_extended(std::string_view name) {
          qualified_name_problems("requests." + std::string(name)).empty();
 }
 
-/// Scalars are counted per name on nodes; any other name beside cpu, memory and ephemeral-storage counts nowhere.
+/// Scalars are counted per name on nodes; any other name, except cpu, memory and ephemeral-storage, counts nowhere.
 inline bool is_scalar(std::string_view name) {
   return is_extended(name) || name.starts_with("hugepages-") || name.find("kubernetes.io/") != name.npos ||
          name.starts_with("attachable-volumes-");

@@ -73,7 +73,7 @@ class DecodedObjects {
     return indexes_.size() - 1;
   }
 
-  /// Asks the host what is new, and decodes it. Any thread, beside anything but the destructor.
+  /// Asks the host what is new, and decodes it. Any thread, while any other function runs, except the destructor.
   Batch read() const {
     Batch batch;
     // No lock is held: what another take() does meanwhile shows when this batch is taken.

@@ -96,7 +96,7 @@ class Permit {
 class PreBindFlags {
  public:
   explicit PreBindFlags(std::uint32_t* flags) noexcept : flags_(flags) {}
-  /// pre_bind may run beside the pre_bind of other plugins for the same pod.
+  /// pre_bind may run while the pre_bind of other plugins runs for the same pod.
   void parallel() noexcept { *flags_ |= BERTH_PRE_BIND_PARALLEL; }
 
  private:

@@ -3,9 +3,9 @@
 ///
 ///   explicit MyPolicy(berth::Setup& setup) : intern_(setup.service<berth::Intern>()) {}
 ///
-/// A service object is two pointers, copied freely. What may be called on which thread is written beside each function
-/// of the C headers. Iteration callbacks are lambdas; a lambda that throws ends the iteration and the exception goes on
-/// in the policy, never through the host.
+/// A service object is two pointers, copied freely. The C headers say next to each function on which threads it may be
+/// called. Iteration callbacks are lambdas; a lambda that throws ends the iteration and the exception goes on in the
+/// policy, never through the host.
 ///
 /// Lifetime: a service is good until the instance is destroyed. What a visit or use shows is borrowed for it: copy what is kept.
 /// Errors:   a call on a thread that it is not for is denied, which the host's log says with the plugin's name: it answers

@@ -19,7 +19,7 @@ import sys
 import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "http_client"))
-import beside  # noqa: E402
+import server_for_command  # noqa: E402
 
 
 class Cloud:
@@ -60,10 +60,10 @@ class Cloud:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="append", default=[], help="a node that takes no disk")
-    beside.add_options(parser)
+    server_for_command.add_options(parser)
     options = parser.parse_args()
     cloud = Cloud(options.full)
-    status = beside.run(parser, options, "CLOUD_ADDRESS", beside.serve(cloud.answer))
+    status = server_for_command.run(parser, options, "CLOUD_ADDRESS", server_for_command.serve(cloud.answer))
     print("\nThe cloud was asked:", *cloud.requests, sep="\n  ")
     return status
 

@@ -23,7 +23,7 @@ import urllib.parse
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "http_client"))
-from beside import add_options, run, serve  # noqa: E402
+from server_for_command import add_options, run, serve  # noqa: E402
 
 METRIC = "node_network_receive_bytes_total"
 PATIENCE_S = 120

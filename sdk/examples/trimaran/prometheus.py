@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "http_client"))
-from beside import add_options, run, serve  # noqa: E402
+from server_for_command import add_options, run, serve  # noqa: E402
 
 
 def answer_of(loads):

@@ -156,7 +156,7 @@ Outcome run(const Shape& shape, const std::string& plugin_dir, const std::string
   pass->load(objects.manifests);
   const scheduler::DecisionParts host = pass->scheduler().decision_parts();
 
-  // Beside the pass, which binds nothing itself.
+  // The pass binds nothing: an extender that binds is called from here.
   const std::unique_ptr<extender::ConfiguredExtenders> extenders =
       extender::ConfiguredExtenders::make(configuration, symbols, {}).value();
 

@@ -131,8 +131,8 @@ VAGUE_COUNTS = {
     "tests/meta/vague_words_in_tests.txt": (("tests",), sorted(VAGUE + ["anybody", "door", "promised", "promises", "vouch",
                                                                        "vouched", "vouches"])),
 }
-# Recordings of others, kept plugins, and the rules themselves, which have to name the words.
-NOT_OUR_WORDS = ("tests/meta/", "tests/conformance/data/", "tests/time_capsule/")
+# Recordings of others, inputs that fuzzers keep, kept plugins, and the rules themselves, which have to name the words.
+NOT_OUR_WORDS = ("tests/meta/", "tests/conformance/data/", "tests/fuzz/seeds/", "tests/time_capsule/")
 READ_BY_USERS = (".md", ".yaml", ".service")
 HAS_WORDS = CPP | {".py", ".yaml", ".service", ".cmake", ".md", ""}
 STRING = re.compile(r'"((?:\\.|[^"\\\n])*)"')

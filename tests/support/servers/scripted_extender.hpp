@@ -60,7 +60,7 @@ class ScriptedExtender {
   std::vector<Question> questions(const std::string& verb) const;
   /// Connections that were opened.
   std::size_t connections() const;
-  /// Closes every connection, as a server does with those that nobody used for a while. When it returns, the clients'
+  /// Closes every connection, as a server does with those that were idle for a while. When it returns, the clients'
   /// kernels know.
   void close_connections();
   /// A client that connects from now on is refused. Only from inside the script.

@@ -104,7 +104,7 @@ TEST_F(DelegatedAccessTest, TokensAreReviewedAndPathsAskedAbout) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
 }
 
-TEST_F(DelegatedAccessTest, WhoShowsNothingThatIsReviewedIsAnonymous) {
+TEST_F(DelegatedAccessTest, ACallerWithoutABearerTokenIsAnonymous) {
   DelegatedAccess& gate = access();
   for (const char* header : {"Basic dTpw", "Bearer", "Bearer ", "Bearer  test-token", "test-token"}) {
     EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", header}})), 403) << header;
@@ -112,7 +112,7 @@ TEST_F(DelegatedAccessTest, WhoShowsNothingThatIsReviewedIsAnonymous) {
   }
   EXPECT_EQ(text_at(reviewed(), "/spec/user"), "system:anonymous");
   EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", " bearer test-token and more"}})), 200);
-  // Beside a certificate that is refused, it mends nothing.
+  // With a certificate that is refused, such a header does not help.
   publish_authorities();
   DelegatedAccess& strict = access();
   const std::string chain = TestAuthority("strangers").sign("stranger").certificate;
@@ -138,7 +138,7 @@ TEST_F(DelegatedAccessTest, ClientCertificatesNameTheirUserAndItsGroups) {
   EXPECT_EQ(status(gate, ask("/metrics", {}, clients_.sign("root", {"system:masters"}).certificate)), 200);
 }
 
-TEST_F(DelegatedAccessTest, CertificatesThatDoNotHoldAreRefusedNotAnonymous) {
+TEST_F(DelegatedAccessTest, InvalidCertificatesAreUnauthorizedAndNotAnonymous) {
   publish_authorities();
   DelegatedAccess& gate = access();
   const TestAuthority strangers("strangers");
@@ -149,7 +149,7 @@ TEST_F(DelegatedAccessTest, CertificatesThatDoNotHoldAreRefusedNotAnonymous) {
   EXPECT_EQ(status(gate, ask("/healthz")), 200) << "who shows nothing is anonymous";
 }
 
-TEST_F(DelegatedAccessTest, ATokenCountsBesideACertificateThatDoesNotHold) {
+TEST_F(DelegatedAccessTest, AValidTokenIsEnoughWhenTheCertificateIsInvalid) {
   publish_authorities();
   DelegatedAccess& gate = access();
   const std::string chain = TestAuthority("strangers").sign("stranger").certificate;
@@ -160,7 +160,7 @@ TEST_F(DelegatedAccessTest, ATokenCountsBesideACertificateThatDoesNotHold) {
       << "a certificate that holds comes first";
 }
 
-TEST_F(DelegatedAccessTest, WithoutAnAuthorityCertificatesSayNothing) {
+TEST_F(DelegatedAccessTest, WithoutAClientCaCertificatesAreIgnored) {
   DelegatedAccess& gate = access();
   EXPECT_EQ(status(gate, ask("/healthz", {}, clients_.sign(k_known).certificate)), 200);
   EXPECT_EQ(status(gate, ask("/metrics", {}, clients_.sign(k_known).certificate)), 403);
@@ -184,7 +184,7 @@ TEST_F(DelegatedAccessTest, FrontProxiesAuthenticateTheUsersThatTheirHeadersName
   EXPECT_EQ(status(gate, ask("/metrics", headers)), 403) << "headers alone are nothing";
 }
 
-TEST_F(DelegatedAccessTest, NamesOfFrontProxiesThatCannotBeReadLetNoneIn) {
+TEST_F(DelegatedAccessTest, UnreadableNamesOfFrontProxiesAllowNoFrontProxy) {
   publish_authorities("front");  // not ["front"]
   DelegatedAccess& gate = access();
   EXPECT_EQ(status(gate, ask("/metrics", {{"x-remote-user", k_known}}, proxies_.sign("other").certificate)), 403);
@@ -233,7 +233,7 @@ TEST_F(DelegatedAccessTest, AFileThatIsNamedHasToBeThereAndHoldACertificate) {
   EXPECT_EQ(status(access(named), ask("/metrics", {}, clients_.sign(k_known).certificate)), 200);
 }
 
-TEST_F(DelegatedAccessTest, PathsThatNeedNoLeaveAreWhatTheFlagSays) {
+TEST_F(DelegatedAccessTest, PathsOfTheFlagAreServedWithoutAuthorization) {
   DelegatedAccessOptions options;
   options.always_allowed = {"/healthz", "/debug/*"};
   DelegatedAccess& gate = access({}, options);
@@ -243,7 +243,7 @@ TEST_F(DelegatedAccessTest, PathsThatNeedNoLeaveAreWhatTheFlagSays) {
   EXPECT_EQ(status(gate, ask("/debug/queue")), 200);
 }
 
-TEST_F(DelegatedAccessTest, WhoCannotBeAskedAboutIsRefused) {
+TEST_F(DelegatedAccessTest, WithoutAnApiServerOnlyPathsWithoutAuthorizationAreServed) {
   auto lookup = AuthorityLookup::make({}, nullptr, clock_);
   ASSERT_TRUE(lookup.ok());
   DelegatedAccess gate(nullptr, nullptr, **lookup, clock_, {});
@@ -286,7 +286,7 @@ TEST_F(DelegatedAccessTest, ATokenThatIsTooLongIsRefusedWithoutAReview) {
   EXPECT_EQ(reviews("tokenreviews"), 1);
 }
 
-TEST_F(DelegatedAccessTest, StrangersShareALimitedNumberOfReviewsAndWhoWasLetInBeforeHasNoPartInThat) {
+TEST_F(DelegatedAccessTest, ReviewsOfUnknownCallersAreLimitedAndThoseOfKnownCallersAreNot) {
   access();
   ManualClock clock;
   DelegatedAccess gate(&client_, &client_, *lookup_, clock, {});
@@ -320,7 +320,7 @@ TEST_F(DelegatedAccessTest, StrangersShareALimitedNumberOfReviewsAndWhoWasLetInB
   EXPECT_NE(text.find("\nberth_reviews_refused_total{review=\"token\"} 51\n"), std::string::npos) << text;
 }
 
-TEST_F(DelegatedAccessTest, RefusalsAreKeptOfPathsThatAreThereAlone) {
+TEST_F(DelegatedAccessTest, OnlyRefusalsOfExistingRoutesAreCached) {
   DelegatedAccess& gate = access();
   const auto entries = [&] {
     observe::MetricPage page;
@@ -340,7 +340,7 @@ TEST_F(DelegatedAccessTest, RefusalsAreKeptOfPathsThatAreThereAlone) {
   EXPECT_EQ(entries(), "1\n");
 }
 
-TEST_F(DelegatedAccessTest, WhoMayDoWhatNotEverybodyMayIsAdmitted) {
+TEST_F(DelegatedAccessTest, OnlyACallerWithARightOfItsOwnIsAdmitted) {
   DelegatedAccess& gate = access();
   const std::vector<std::pair<std::string, std::string>> token{{"authorization", "Bearer test-token"}};
   EXPECT_TRUE(gate.check(ask("/metrics", token)).is_admitted);

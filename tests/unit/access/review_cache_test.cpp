@@ -45,7 +45,7 @@ TEST(ReviewCache, AnAnswerIsReplacedAndWhatIsStaleGoes) {
   EXPECT_EQ(cache.find(one), nullptr);
 }
 
-TEST(ReviewCache, LongTextsHaveNoKeyAndKeysAreThoseOfThisProcess) {
+TEST(ReviewCache, LongTextsHaveNoKeyAndEachCacheHasKeysOfItsOwn) {
   const Cache cache(k_bytes_max, k_stale_ns), other(k_bytes_max, k_stale_ns);
   EXPECT_TRUE(cache.key_of(std::string(10'000, 'x')));
   EXPECT_FALSE(cache.key_of(std::string(10'001, 'x')));

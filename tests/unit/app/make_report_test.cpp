@@ -117,7 +117,7 @@ TEST_F(MakeReport, CountsAttemptsAndKeepsTheLastAnswerWithThePostFiltersPart) {
   EXPECT_EQ(line(made, "new").message, "second. preemption: no.");
 }
 
-TEST_F(MakeReport, WhatManyPodsAreToldIsInMemoryOnce) {
+TEST_F(MakeReport, EqualMessagesOfManyPodsAreInMemoryOnce) {
   load(k_cluster);
   std::vector<report::Decision> decisions;
   for (const char* name : {"new", "other"}) decisions.push_back(decision(name, "", "no room."));

@@ -33,7 +33,7 @@ class Gate : public testing::Test {
   std::shared_ptr<PageGate> gate;
 };
 
-TEST_F(Gate, LetsInWhoKnowsTheAddress) {
+TEST_F(Gate, AcceptsRequestsWithTheSecretPath) {
   EXPECT_EQ(status(ask()), 200);
   EXPECT_EQ(status_for({{"host", "localhost:4321"}}), 200) << "curl sends nothing of the site";
   EXPECT_EQ(status_for({{"host", "127.0.0.1:4321"}, {"sec-fetch-site", "same-origin"}}), 200) << "loaded again";
@@ -78,7 +78,7 @@ TEST_F(Gate, OnlyGetIsAnswered) {
   }
 }
 
-TEST_F(Gate, NoneIsLetInBeforeThePortIsKnown) {
+TEST_F(Gate, RequestsAreRefusedBeforeThePortIsKnown) {
   const std::shared_ptr<PageGate> early = *PageGate::make();
   serving::HttpRequest first = ask();
   first.path = early->path();

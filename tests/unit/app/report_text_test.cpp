@@ -12,7 +12,7 @@ namespace {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-TEST(AmountText, UsesTheUnitPeopleWrite) {
+TEST(AmountText, UsesTheUnitsOfManifests) {
   EXPECT_EQ(report::amount_text(8000, report::AmountUnit::milli_cores), "8");
   EXPECT_EQ(report::amount_text(250, report::AmountUnit::milli_cores), "0.25");
   EXPECT_EQ(report::amount_text(0, report::AmountUnit::bytes), "0");

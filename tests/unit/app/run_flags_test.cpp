@@ -261,7 +261,7 @@ TEST(RunFlags, OfListsLeaveOutWhatIsEmpty) {
   EXPECT_EQ(line.options.authorities.allowed_names, (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(RunFlags, OfListsOfNothingLeaveTheNextFlagAlone) {
+TEST(RunFlags, ThatAreEmptyListsDoNotTakeTheNextFlag) {
   Line line({"--disabled-metrics=,", "--leader-elect=false", "--feature-gates=,,"});
   EXPECT_EQ(line.error, "");
   EXPECT_EQ(line.read().metrics.disabled.size(), 0U);
@@ -303,7 +303,7 @@ TEST(RunFlags, OfFeaturesSayWhatTheyDoNotChange) {
   EXPECT_EQ(line.wrong, std::vector<std::string>());
 }
 
-TEST(RunFlags, OfAWholeStageNameWhatTheyDoNotChange) {
+TEST(RunFlags, OfAWholeStageWarnOfFeaturesThatTheyDoNotChange) {
   Line on({"--feature-gates=AllBeta=true,CoordinatedLeaderElection=false"}), off({"--feature-gates=AllAlpha=false"}),
       alpha({"--feature-gates=AllAlpha=true,GangScheduling=false,WorkloadAwarePreemption=false"});
   EXPECT_EQ(messages(on.read().warnings),

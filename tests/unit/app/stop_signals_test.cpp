@@ -41,7 +41,7 @@ TEST(StopSignals, ADumpThatThrowsEndsNeitherTheProcessNorTheNextDump) {
   EXPECT_EQ(net::IoThreads::exceptions(), before + 1);
 }
 
-TEST(StopSignals, WhatMeansNothingToASchedulerDoesNotEndIt) {
+TEST(StopSignals, SignalsWithoutAMeaningDoNotEndTheProcess) {
   StopSignals signals;
   for (const int signal : {SIGPIPE, SIGUSR1, SIGALRM, SIGVTALRM, SIGIO, SIGPROF, SIGPWR, SIGXCPU, SIGXFSZ, SIGRTMIN,
                            SIGRTMIN + 7, SIGRTMAX})

@@ -33,7 +33,7 @@ TEST(Base64, DecodesWhatItEncodes) {
 
 TEST(Base64, SkipsWhiteSpace) { EXPECT_EQ(decode_base64(" Zm9v\nYm\tFy\r\n"), "foobar"); }
 
-TEST(Base64, AnythingElseIsNothing) {
+TEST(Base64, RefusesTextThatIsNotPaddedBase64) {
   for (const std::string_view text :
        {"Z", "Zg", "Zg=", "Zg===", "====", "Z===", "Zm9v-", "Zm9*", "Zg==Zg==", "=Zg=", "Zm_v"})
     EXPECT_FALSE(decode_base64(text)) << text;

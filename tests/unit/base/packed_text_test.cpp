@@ -19,7 +19,7 @@ TEST(PackedText, TakesLessThanTheText) {
   EXPECT_LT(PackedText(text).packed_bytes(), text.size() / 5);
 }
 
-TEST(PackedText, OnlyNothingIsEmptyAndCopiesAreTheSame) {
+TEST(PackedText, CopiesAreEqualAndOnlyTheEmptyTextIsEmpty) {
   EXPECT_TRUE(PackedText().empty());
   EXPECT_TRUE(PackedText("").empty());
   const PackedText packed("text");

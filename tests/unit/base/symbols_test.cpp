@@ -74,7 +74,7 @@ TEST(Symbols, StayAsLongAsTheirObject) {
   EXPECT_EQ(symbols.find("own"), k_no_symbol);
 }
 
-TEST(Symbols, ThatComeBackSoonKeepTheirNumber) {
+TEST(Symbols, ThatAreUsedAgainSoonKeepTheirNumber) {
   SymbolTable symbols(k_small);
   Symbol first = 0;
   for (int i = 0; i < 3; ++i) {

@@ -49,9 +49,9 @@ TEST(Binder, CountsPodsThatOnlyAFlushOfTheQueueBroughtBack) {
   BindingFixture f;
   const PodPtr pod = f.add("p");
   std::optional<queue::Ticket> ticket = f.queue->pop();
-  model::PluginSet nobody_helps;
-  nobody_helps.insert(k_waiting_for_help);
-  ASSERT_TRUE(f.queue->requeue(std::move(*ticket), {nobody_helps, {}}, nullptr).ok());
+  model::PluginSet waiting_for_help;
+  waiting_for_help.insert(k_waiting_for_help);
+  ASSERT_TRUE(f.queue->requeue(std::move(*ticket), {waiting_for_help, {}}, nullptr).ok());
   f.clock.advance(std::chrono::minutes(6));
   f.queue->flush();
   f.start(pod);
@@ -241,7 +241,7 @@ TEST(Binder, ASkippingBinderHandsThePodOn) {
   EXPECT_EQ(f.pipeline.calls, (Lines{"bind Picky", "bind Binder", "post_bind", "free"}));
 }
 
-TEST(Binder, WithoutAWillingBinderThePodComesBackSilently) {
+TEST(Binder, APodThatEveryBinderSkipsIsRetriedWithoutAnEvent) {
   BindingFixture f;
   f.pipeline.binders = {{"Picky", {}, false, no("", Code::skip), false}};
   f.place();

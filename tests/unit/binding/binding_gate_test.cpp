@@ -206,7 +206,7 @@ TEST_F(GroupInFlight, CountsAsAWholeFromItsDecisionToItsLastBinding) {
   EXPECT_TRUE(f.binder->wait_for_room(0ms));
 }
 
-TEST_F(GroupInFlight, IsAdmittedAsSoonAsOneMayBe) {
+TEST_F(GroupInFlight, AnotherGroupIsAdmittedWhenASingleBindingHasRoom) {
   place(3, 4);
   while (f.binder->counts().bound < 1) ASSERT_TRUE(steps.step());
   EXPECT_EQ(f.binder->counts().in_flight, 2U);

@@ -63,7 +63,7 @@ TEST(ExplainedEvents, AnEventOfAPodThatWaitsNotLongStaysAsItIs) {
   EXPECT_TRUE(e.searched.empty());
 }
 
-TEST(ExplainedEvents, TheFirstEventAfterThatSaysWhatWouldMakeItFit) {
+TEST(ExplainedEvents, TheFirstEventAfterASearchSaysWhatWouldMakeThePodFit) {
   Explained e;
   const PodPtr pod = e.add("p");
   e.event(pod, 0);
@@ -176,7 +176,7 @@ TEST(ExplainedEvents, APodThatIsBoundOrGoneIsDropped) {
   }
 }
 
-TEST(ExplainedEvents, OfTooManyPodsTheLastAreLeftOutUntilThoseThatWentAreForgotten) {
+TEST(ExplainedEvents, PodsBeyondTheLimitAreDroppedUntilEarlierPodsAreGone) {
   Explained e;
   e.pass(10 * k_s);
   for (std::size_t i = 0; i < ExplainedEvents::k_pods_max; ++i) e.event(e.add(std::to_string(i)), 0);
@@ -230,7 +230,7 @@ TEST(ExplainedEvents, TheEndStopsASearchAndItsThread) {
 }
 
 // Through the handler of failures: as many events as without, and none explained where that is off.
-TEST(ExplainedEvents, ThereAreAsManyEventsAsWithout) {
+TEST(ExplainedEvents, ExplanationsAddNoEvents) {
   for (const bool on : {false, true}) {
     BindingFixture f;
     std::size_t searches = 0;

@@ -116,7 +116,7 @@ TEST(FailureHandler, ClearsANominationThatIsOnItsWayToTheCluster) {
   }
 }
 
-TEST(FailureHandler, WritesANominationAgainThatWasClearedUnseen) {
+TEST(FailureHandler, WritesANominationAgainWhenItsClearingIsStillUnderWay) {
   BindingFixture f;
   const PodPtr pod = f.add("p");
   auto known = std::make_shared<model::Pod>(*pod);
@@ -143,7 +143,7 @@ TEST(FailureHandler, NominationsAreUrgentAndReasonsAreNot) {
   }
 }
 
-TEST(FailureHandler, SaysAgainWhatTheClusterShowsWhileSomethingElseIsOnItsWay) {
+TEST(FailureHandler, RepeatsAConditionWhileAnotherPatchIsUnderWay) {
   BindingFixture f;
   f.add("p");
   auto told = std::make_shared<model::Pod>(*f.known["p"]);
@@ -230,7 +230,7 @@ TEST(FailureHandler, SurvivesARefusedPatch) {
   EXPECT_EQ(f.pending("p").place, Place::unschedulable);
 }
 
-TEST(FailureHandler, TellsOfADeletingPodAndLetsItGo) {
+TEST(FailureHandler, ADeletingPodHasAnEventAndLeavesTheQueue) {
   BindingFixture f;
   f.add("p");
   f.failures->skip_deleting(pop(f), "default-scheduler");

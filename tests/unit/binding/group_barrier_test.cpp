@@ -135,7 +135,7 @@ struct BareGang {
   }
 };
 
-TEST(GroupBarrier, DoesNotCountAMemberWhoseBindingCycleHasNotHeardYet) {
+TEST(GroupBarrier, DoesNotCountADeletedMemberWhoseBindingCycleHasNotEnded) {
   BareGang f;
   f.arrive("a");
   f.await("a");

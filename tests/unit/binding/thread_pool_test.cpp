@@ -155,7 +155,7 @@ TEST(OpenCalls, AreNamedByPointPluginAndPod) {
   }
 }
 
-TEST(OpenCalls, TheInnerScopeTellsMore) {
+TEST(OpenCalls, AreNamedByTheInnerScope) {
   ManualClock clock;
   framework::OpenCalls calls(clock);
   const framework::OpenCalls::Scope outer(&calls);

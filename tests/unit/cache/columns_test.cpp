@@ -36,7 +36,7 @@ TEST(Columns, FollowThePodsOfANode) {
   EXPECT_EQ(f.wide(pods, "n2"), 0);
 }
 
-TEST(Columns, TellWhatIsNotListedFromWhatIsListedAsNothing) {
+TEST(Columns, DistinguishAResourceThatIsNotListedFromOneOfAmountZero) {
   ColumnFixture f;
   auto node = f.make_node("n1", "a");
   const Symbol gpu = f.symbols.intern("example.com/gpu"), pods = f.symbols.intern("pods");

@@ -41,7 +41,7 @@ TEST(PodChanges, TellWhatCameAndWent) {
   EXPECT_EQ(f.news(), "") << "it came and went between two looks";
 }
 
-TEST(PodChanges, APodThatChangedWentAsItWasAndCameAsItIs) {
+TEST(PodChanges, AnUpdateIsARemovalOfTheOldPodAndAnAdditionOfTheNew) {
   ChangesFixture f;
   f.add_pod(f.make_pod("a", "n1", 100));
   EXPECT_EQ(f.news(), "+a n1");

@@ -47,7 +47,7 @@ TEST(PodGroups, FollowsChanges) {
   EXPECT_EQ(groups.group_count(), 0u);
 }
 
-TEST(PodGroups, ForgetsWhoIsGone) {
+TEST(PodGroups, RemovesMembersAndEmptyGroups) {
   PodGroups groups;
   put(groups, pod("a", "g"));
   groups.remove(*pod("b", "g"));

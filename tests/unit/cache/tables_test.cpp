@@ -33,7 +33,7 @@ TEST(Tables, OfAReplicaThatDecidesNothingDoNotGrowWithStatusUpdates) {
   EXPECT_EQ(f.pods_on("n7").size(), 10u);
 }
 
-TEST(Tables, AtRestKeepFewBytesOfWhatIsReplaced) {
+TEST(Tables, OfAReplicaAtRestKeepFewBytesOfReplacedPods) {
   CacheFixture f;
   f.add_node("n1");
   f.cache.rest(f.snapshot);
@@ -87,7 +87,7 @@ TEST(Tables, KeepWhatASnapshotInUseMayName) {
   EXPECT_EQ(f.row("n1").pods.size(), 1u);
 }
 
-TEST(Tables, AtRestGoThroughShapesThatComeAndGo) {
+TEST(Tables, OfAReplicaAtRestForgetShapesOfRemovedPods) {
   CacheFixture f;
   for (int n = 0; n < 4; ++n) f.add_node("n" + std::to_string(n));
   f.cache.rest(f.snapshot);
@@ -315,7 +315,7 @@ TEST(Sums, ThatOverflowMakeNoRoom) {
   EXPECT_EQ(f.row("n1").nonzero_cpu_milli, 300);
 }
 
-TEST(Sums, BelowTheSmallestNumberComeBackToo) {
+TEST(Sums, BelowTheSmallestNumberReturnToNormalWhenPodsLeave) {
   CacheFixture f;
   f.add_node("n1");
   const std::int64_t tiny = std::numeric_limits<std::int64_t>::min();

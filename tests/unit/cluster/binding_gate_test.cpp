@@ -104,7 +104,7 @@ TEST(BindingGate, BindingsWaitWhileTheWatchIsDownAndGoWhenItIsInStep) {
   EXPECT_EQ(g.gate->withheld(WithheldReason::watch_down), 0U);
 }
 
-TEST(BindingGate, WhatIsKnownToBeGoneDoesNotWait) {
+TEST(BindingGate, ABindingToANodeThatIsGoneIsWithheldAtOnce) {
   Gate g(false);
   g.gate->node_absent("n1", "1");
   EXPECT_EQ(g.answer({"n1", "1"}), "withheld");
@@ -123,7 +123,7 @@ TEST(BindingGate, AWaitEndsInTime) {
   EXPECT_TRUE(g.timers.empty());
 }
 
-TEST(BindingGate, AWaitThatGoesOnEndsWhenItsFirstPartWouldHave) {
+TEST(BindingGate, AWaitThatIsContinuedKeepsItsFirstDeadline) {
   Gate g(false);
   const std::int64_t end_ns = g.gate->wait_end_ns();
   g.advance(8s);
@@ -146,7 +146,7 @@ TEST(BindingGate, StoppingEndsAllWaitsAtOnce) {
   EXPECT_EQ(g.answer({"n1", "1"}), "yes") << "what need not wait may still be sent";
 }
 
-TEST(BindingGate, OneThatThrowsDoesNotKeepTheOthersWaiting) {
+TEST(BindingGate, ACallbackThatThrowsDoesNotKeepOtherBindingsWaiting) {
   Gate g(false);
   g.gate->when_in_step(g.gate->wait_end_ns(), [](const Status&) { throw std::bad_function_call(); });
   g.wait("b", g.gate->wait_end_ns());

@@ -45,7 +45,7 @@ TEST(AbsentPlugins, SayWhyWhereverAPodCanNeedThem) {
   }
 }
 
-TEST(AbsentPlugins, OfTheDefaultProfileAreNone) {
+TEST(AbsentPlugins, AreOnlyThoseBehindFeatureGates) {
   text::Diagnostics problems;
   EXPECT_TRUE(AbsentPlugins::parse(embedded::absent_plugins(), "f", problems).all().empty());
   const AbsentPlugins gated = AbsentPlugins::parse(embedded::gated_plugins(), "f", problems);
@@ -54,7 +54,7 @@ TEST(AbsentPlugins, OfTheDefaultProfileAreNone) {
   for (const AbsentPlugin& plugin : gated.all()) EXPECT_NE(plugin.gate, "") << plugin.name;
 }
 
-TEST(AbsentPlugins, OfPodGroupsAreNeededByMembersOfPodGroups) {
+TEST(AbsentPlugins, ThatScheduleGroupsAreNeededByPodsOfAPodGroup) {
   for (const char* name : {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}) {
     const AbsentPlugin* const plugin = AbsentPlugins::embedded().find(name);
     ASSERT_NE(plugin, nullptr) << name;
@@ -72,7 +72,7 @@ TEST(AbsentPlugins, AreReadStrictly) {
             "f:1:40: plugins[0]: unknown field \"need\" (did you mean \"needs\"?)\n");
 }
 
-TEST(AbsentPlugins, KnowWhatReplacedRemovedNames) {
+TEST(AbsentPlugins, NameTheReplacementOfARemovedPlugin) {
   ASSERT_NE(AbsentPlugins::embedded().find_removed("SelectorSpread"), nullptr);
   EXPECT_EQ(AbsentPlugins::embedded().find_removed("SelectorSpread")->instead, "PodTopologySpread");
   EXPECT_EQ(AbsentPlugins::embedded().find_removed("NodeName"), nullptr);

@@ -30,7 +30,7 @@ struct Refusal {
 
 class RefusedScheduler : public testing::TestWithParam<Refusal> {};
 
-TEST_P(RefusedScheduler, SaysWhereWhatAndWhatWouldBeRight) {
+TEST_P(RefusedScheduler, IsReportedWithPlaceProblemAndAdvice) {
   EXPECT_EQ(load_text(scheduler_configuration(GetParam().body)).problems, std::string(GetParam().problem) + "\n");
 }
 
@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(Load, RefusedScheduler, testing::ValuesIn(k_scheduler_r
 
 class RefusedBerth : public testing::TestWithParam<Refusal> {};
 
-TEST_P(RefusedBerth, SaysWhereWhatAndWhatWouldBeRight) {
+TEST_P(RefusedBerth, IsReportedWithPlaceProblemAndAdvice) {
   EXPECT_EQ(load_text(berth_configuration(GetParam().body)).problems, std::string(GetParam().problem) + "\n");
 }
 

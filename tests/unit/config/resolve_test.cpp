@@ -17,7 +17,7 @@ struct ProfileRefusal {
 
 class RefusedProfile : public testing::TestWithParam<ProfileRefusal> {};
 
-TEST_P(RefusedProfile, SaysWhereWhatAndWhatWouldBeRight) {
+TEST_P(RefusedProfile, IsReportedWithPlaceProblemAndAdvice) {
   PluginCatalog catalog = bundled_plugins();
   catalog.plugins.push_back(plugin("OtherSort", {Point::queue_sort}));
   EXPECT_EQ(resolve_text(scheduler_configuration(GetParam().body), catalog).problems,

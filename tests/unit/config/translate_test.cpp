@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations of older schedulers: what they come to, and what is refused. The files in data/old have their outcome
-// beside them; BERTH_UPDATE=1 writes it again.
+// Configurations of older schedulers: what they come to, and what is refused. The outcome of each file in data/old
+// is in the same folder; BERTH_UPDATE=1 writes it again.
 #include "config/legacy/translate.hpp"
 
 #include <gtest/gtest.h>
@@ -90,8 +90,8 @@ class OldFile : public testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(OldFile, ComesToWhatStandsBesideItAndReadsBackTheSame) { compare(false, ".today.yaml"); }
-TEST_P(OldFile, ComesToThePluginsOfTodayWhenAskedTo) { compare(true, ".today.modern.yaml"); }
+TEST_P(OldFile, BecomesTheRecordedFileAndReadsBackTheSame) { compare(false, ".today.yaml"); }
+TEST_P(OldFile, BecomesThePluginsOfTodayWhenAskedTo) { compare(true, ".today.modern.yaml"); }
 
 TEST_P(OldFile, NamesNoOldPluginWhenThoseOfTodayWereAskedFor) {
   text::Diagnostics problems;
@@ -120,7 +120,7 @@ struct VersionRefusal {
 
 class RefusedVersion : public testing::TestWithParam<VersionRefusal> {};
 
-TEST_P(RefusedVersion, SaysWhereWhatAndWhatWouldBeRight) {
+TEST_P(RefusedVersion, IsReportedWithPlaceProblemAndAdvice) {
   const std::string text = "apiVersion: kubescheduler.config.k8s.io/" + std::string(GetParam().version) +
                            "\nkind: KubeSchedulerConfiguration\n" + std::string(GetParam().body);
   text::Diagnostics problems;
@@ -144,10 +144,10 @@ const VersionRefusal k_refused_versions[] = {
      R"(f:3:32: leaderElection.resourceLock: Invalid value: "endpoints": such locks are gone, and a scheduler that holds one would not see berth's (write leases once no such scheduler runs any more))"},
     {"two_lock_names", "v1alpha1", "leaderElection: {lockObjectName: a, resourceName: b}",
      R"(f:3:34: leaderElection.lockObjectName: Invalid value: "a": resourceName says "b" (leave lockObjectName out))"},
-    {"provider", "v1alpha1", "algorithmSource: {provider: Nobody}",
-     R"(f:3:18: algorithmSource: algorithm provider "Nobody" is not registered (known: "DefaultProvider", "ClusterAutoscalerProvider"))"},
-    {"provider_of_v1alpha2", "v1alpha2", "algorithmSource: {provider: Nobody}",
-     R"(f:3:18: algorithmSource: algorithm provider "Nobody" is not registered (known: "DefaultProvider", "ClusterAutoscalerProvider"))"},
+    {"provider", "v1alpha1", "algorithmSource: {provider: Unknown}",
+     R"(f:3:18: algorithmSource: algorithm provider "Unknown" is not registered (known: "DefaultProvider", "ClusterAutoscalerProvider"))"},
+    {"provider_of_v1alpha2", "v1alpha2", "algorithmSource: {provider: Unknown}",
+     R"(f:3:18: algorithmSource: algorithm provider "Unknown" is not registered (known: "DefaultProvider", "ClusterAutoscalerProvider"))"},
     {"provider_and_policy", "v1alpha1",
      "algorithmSource: {provider: DefaultProvider, policy: {file: {path: policy-empty.json}}}",
      R"(f:3:18: algorithmSource: has both provider and policy (a scheduler has one algorithm; leave one out))"},
@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Translate, RefusedVersion, testing::ValuesIn(k_refused_
 
 class RefusedPolicy : public testing::TestWithParam<VersionRefusal> {};
 
-TEST_P(RefusedPolicy, SaysItInTheWordsOfThen) {
+TEST_P(RefusedPolicy, IsReportedWithTheMessageOfItsVersion) {
   text::Diagnostics problems;
   (void)load("apiVersion: v1\nkind: Policy\n" + std::string(GetParam().body), "f", problems);
   EXPECT_EQ(problems.render(), std::string(GetParam().problems) + "\n");
@@ -316,7 +316,7 @@ TEST(Policy, SaysWhatAWeightWasMadeOf) {
 const std::string k_disks_balanced =
     "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nlegacy: {balanceAttachedNodeVolumes: true}\n";
 
-TEST(Policy, BalancesDisksTooWhereTheGateOfThatTimeIsOn) {
+TEST(Policy, BalancesVolumesWhenBalanceAttachedNodeVolumesIsOn) {
   const std::string policy =
       "---\n{kind: Policy, apiVersion: v1, predicates: [], "
       "priorities: [{name: BalancedResourceAllocation, weight: 3}]}\n";
@@ -343,7 +343,7 @@ TEST(Policy, BalancesDisksTooWhereTheGateOfThatTimeIsOn) {
       << by_provider.converted;
 }
 
-TEST(Policy, WhereNothingBalancesTheGateHasNoEffectAndThatIsSaid) {
+TEST(Policy, WithoutABalancingPriorityBalanceAttachedNodeVolumesIsNotedAsUnused) {
   const std::string note =
       "f:3:38: legacy.balanceAttachedNodeVolumes: has no effect: the priorities of a Policy or of an algorithm "
       "provider listen to it (in a profile, enable the plugin of plugins/legacy that does it)\n";
@@ -382,7 +382,7 @@ TEST(OldVersion, PluginsThatWereRenamedAreFoundInBothLists) {
       << heavier.converted;
 }
 
-TEST(OldVersion, WhoElectsWithoutNamingALockIsToldWhichOneThatWas) {
+TEST(OldVersion, LeaderElectionWithoutALockIsNotedWithTheLockOfItsVersion) {
   const auto notes = [](const std::string& version, const std::string& election) {
     return read("apiVersion: kubescheduler.config.k8s.io/" + version + "\nkind: KubeSchedulerConfiguration\n" +
                 election)
@@ -430,7 +430,7 @@ TEST(Policy, ThatCannotBeReadIsTheOnlyError) {
             "f:3:18: algorithmSource: none: cannot be read\n");
 }
 
-TEST(PluginsAtTheTop, AreAnsweredWithWhatShouldHaveBeenWritten) {
+TEST(PluginsAtTheTop, AreAnErrorThatShowsTheProfileToWrite) {
   text::Diagnostics problems;
   (void)load(scheduler_configuration("plugins: {score: {enabled: [NodeAffinity, Mine]}}"), "f", problems);
   EXPECT_EQ(problems.render(), R"(f:3:10: plugins: unknown field "plugins": plugins belong to a profile (write

@@ -255,7 +255,7 @@ TEST_F(SandboxTest, AFileThatIsReplacedIsReadAgain) {
   EXPECT_EQ(seen, "old new");
 }
 
-TEST_F(SandboxTest, WhatBerthLivesFromWorks) {
+TEST_F(SandboxTest, FilesNamesAndThreadsThatBerthNeedsWork) {
   const std::string seen = confined([&]() -> std::string {
     std::string out;
     const auto check = [&](const char* name, bool works) {

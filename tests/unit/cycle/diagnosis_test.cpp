@@ -102,7 +102,7 @@ TEST(Diagnosis, CountsANodeWhoseVerdictHasNoReason) {
   EXPECT_EQ(f.d.message(), "0/5 nodes are available:");
 }
 
-TEST(Diagnosis, WithoutRoomForNodesStillCounts) {
+TEST(Diagnosis, CountsVerdictsOfNodesThatItHasNoBitFor) {
   DiagnosisFixture f;
   f.d.unschedulable.clear();
   f.d.add(100, {Code::unschedulable, f.first, 1});

@@ -93,7 +93,7 @@ TEST(TieBreak, AgreesWithAnExplicitHeapOnRandomTotals) {
   }
 }
 
-TEST(TieBreak, HoldsForTotalsThatArePastWhatAWordCanShareAndForNegativeOnes) {
+TEST(TieBreak, HoldsForLargeAndForNegativeTotals) {
   constexpr std::int64_t k_large = std::int64_t{1} << 40;
   EXPECT_EQ(NodeChoice().best(std::vector<std::int64_t>{k_large, k_large + 1, k_large + 1}), 1u);
   EXPECT_EQ(NodeChoice().best(std::vector<std::int64_t>{-3, -2, -2, -2}), 1u);
@@ -134,7 +134,7 @@ TEST(RandomChoice, PicksTheHighestWhereThereIsOne) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(lots.best(slots, sums), 1U);
 }
 
-TEST(RandomChoice, GivesEveryoneOfEqualsTheSameChance) {
+TEST(RandomChoice, GivesEqualNodesTheSameChance) {
   const std::uint32_t slots[] = {0, 1, 2, 3, 4};
   const std::int64_t sums[] = {5, 7, 7, 3, 7};
   constexpr int k_draws = 30'000;
@@ -145,7 +145,7 @@ TEST(RandomChoice, GivesEveryoneOfEqualsTheSameChance) {
   for (const int i : {1, 2, 4}) EXPECT_NEAR(count[i], k_draws / 3, 400) << i;
 }
 
-TEST(RandomChoice, DrawsTheSameLotsFromTheSameSeed) {
+TEST(RandomChoice, IsTheSameForTheSameSeed) {
   const std::uint32_t slots[] = {0, 1, 2, 3};
   const std::int64_t sums[] = {1, 1, 1, 1};
   RandomChoice a(7), b(7), c(8);

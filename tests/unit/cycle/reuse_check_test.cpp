@@ -214,7 +214,7 @@ TEST(ReuseCheck, IsMadeNowAndThenWhereNotEveryDecisionIsChecked) {
   EXPECT_EQ(f.found[0].substr(0, 35), "plugin Secretive: filter of node n9");
 }
 
-TEST(ReuseCheck, LooksCloselyWhereItCannotTellWhoItWas) {
+TEST(ReuseCheck, ChecksEveryDecisionUntilThePluginIsKnown) {
   TwelveNodes f;
   f.flat_scorer("Flat");
   f.secretive_scorer("Secretive");
@@ -246,7 +246,7 @@ TEST(ReuseCheck, OneDecisionInSoManyIsChosenWithoutAPattern) {
 }
 
 // A sample that only sees scores differ, while nodes elsewhere have opened, must not choose among the nodes of before.
-TEST(ReuseCheck, NodesThatOpenedOutsideTheSampleTakePart) {
+TEST(ReuseCheck, NodesThatBecameFeasibleOutsideTheSampleAreScored) {
   constexpr int k_nodes = 1500;
   for (int decisions_before = 0; decisions_before < 8; ++decisions_before) {
     CycleFixture f;

@@ -51,7 +51,7 @@ TEST_F(DefaultingTest, GivesIdentityAndState) {
 }
 
 TEST_F(DefaultingTest, LeavesObjectsFromAServerAlone) {
-  const auto pod = in.with_spec("hostNetwork: true, priorityClassName: nobody-knows");
+  const auto pod = in.with_spec("hostNetwork: true, priorityClassName: no-such-class");
   EXPECT_EQ(pod->uid, "u");
   EXPECT_EQ(pod->creation_ns, 0);
   EXPECT_EQ(pod->scheduler_name, "");

@@ -221,13 +221,13 @@ void expect_linear_decoding(const std::string& name, bool is_node,
   });
 }
 
-TEST(Growth, EveryShapeIsDecodedInTimeOfItsBytes) {
+TEST(Growth, EveryShapeIsDecodedInTimeLinearInItsBytes) {
   for (const Shape& shape : shapes())
     expect_linear_decoding(shape.name, shape.is_node, [&](std::size_t bytes) { return written(shape, bytes); });
   expect_linear_decoding("containers with statuses", false, with_statuses);
 }
 
-TEST(Growth, WhatIsWrongIsToldInTimeOfItsBytes) {
+TEST(Growth, ErrorsAreReportedInTimeLinearInTheirBytes) {
   const Shape bad{"labels", [](std::size_t i) { return "\"k" + n(i) + "\":" + n(i); }, k_head + ",\"labels\":{",
                   "}" + k_spec + "}}"};
   expect_linear(

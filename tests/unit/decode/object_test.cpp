@@ -137,7 +137,7 @@ TEST(FieldNeeds, HoldWhenAllTestsDo) {
             (Unsupported{{"Both", "spec.hostNetwork"}}));
 }
 
-TEST(SymbolsOfObjects, GoWithTheObject) {
+TEST(SymbolsOfObjects, AreHeldByTheObjectAndItsCopies) {
   Decoding in;
   const auto pod = in.pod(
       "{metadata: {name: p, namespace: team-1, labels: {job: job-1}}, spec: {nodeName: node-1, containers: [{name: "

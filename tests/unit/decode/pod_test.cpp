@@ -199,7 +199,7 @@ TEST(Times, AreReadInEveryFormOfRfc3339) {
 }
 
 // A kubelet may write any time that Go can hold, and Go writes it.
-TEST(Times, OutOfRangeAreTheLastThatIsInRange) {
+TEST(Times, OutOfRangeAreTheNearestInRange) {
   constexpr std::int64_t k_last = std::int64_t{1} << 62;  // the difference of any two is a number
   for (const std::string_view late : {"9999-01-01T00:00:00Z", "2262-04-12T00:00:00Z", "292277026596-12-04T15:30:07Z"})
     EXPECT_EQ(parse_time_ns(late), k_last) << late;
@@ -207,7 +207,7 @@ TEST(Times, OutOfRangeAreTheLastThatIsInRange) {
     EXPECT_EQ(parse_time_ns(early), -k_last) << early;
 }
 
-TEST(PodDecoder, LeavesOutPartsThatNobodyReads) {
+TEST(PodDecoder, LeavesOutPartsThatNoPluginReads) {
   const std::string yaml =
       "{metadata: {name: p, uid: u, annotations: {address: 10.0.0.1}}, spec: {containers: [{name: c}], volumes: "
       "[{name: kube-api-access-x, projected: {}}, {name: data, persistentVolumeClaim: {claimName: c}}]}}";

@@ -233,7 +233,7 @@ TEST(Requests, ReportMalformedQuantitiesWhereTheyStand) {
 }
 
 // A pod that asked for less than nothing would make room on a full node.
-TEST(Requests, BelowNothingAreRefusedInTheWordsOfTheApiServer) {
+TEST(Requests, ThatAreNegativeAreRefusedWithTheMessageOfTheApiServer) {
   const std::string_view specs[] = {
       "{containers: [{name: a, resources: {requests: {cpu: -50}}}]}",
       "{containers: [{name: a, resources: {limits: {memory: -1}}}]}",

@@ -75,7 +75,7 @@ TEST(LabelSelector, SaysInUpstreamsWordsWhyItIsInvalid) {
   }
 }
 
-TEST(Names, AreJudgedAsUpstreamDoes) {
+TEST(Names, OfLabelsAreValidatedAsKubernetesDoes) {
   for (const std::string_view good : {"a", "A.b-c_d", "x/y", "a.b.c/y", "1"}) EXPECT_TRUE(is_label_key(good)) << good;
   struct Case {
     std::string key;

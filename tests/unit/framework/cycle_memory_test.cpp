@@ -11,7 +11,7 @@
 namespace berth::framework::testing {
 namespace {
 
-TEST(Arena, TakesLittleAtFirstAndKeepsWhatItHas) {
+TEST(Arena, BeginsWithFourKibibytesAndKeepsItsMemoryForTheNextCycle) {
   Arena arena;
   arena.allocate(100, 8);
   EXPECT_EQ(arena.bytes(), 4u * 1024);

@@ -44,7 +44,7 @@ TEST(Filters, NarrowOneAfterTheOther) {
   FilterFixture f;
   std::uint64_t seen = 0;
   f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
-    EXPECT_EQ(out.reasons, nullptr) << "nobody wants reasons in the quick pass";
+    EXPECT_EQ(out.reasons, nullptr) << "the quick pass asks for no reasons";
     *out.pass &= ~std::uint64_t{0b0010};
     return BERTH_OK;
   });
@@ -117,7 +117,7 @@ TEST(Filters, MayNotSetTheReservedFlagsOfTheirAnswer) {
             std::vector<std::string>{"running \"Odd\" filter plugin: it set the reserved flags of its answer to 0x4"});
 }
 
-TEST(Filters, CannotBringANodeBack) {
+TEST(Filters, CannotAcceptANodeThatIsNoCandidate) {
   FilterFixture f;
   f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
     *out.pass = ~std::uint64_t{0};
@@ -127,7 +127,7 @@ TEST(Filters, CannotBringANodeBack) {
   EXPECT_EQ(f.alive, 0b0110u);
 }
 
-TEST(Filters, StopWhenNobodyIsLeft) {
+TEST(Filters, StopWhenNoNodeIsLeft) {
   FilterFixture f;
   bool asked = false;
   f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
@@ -142,7 +142,7 @@ TEST(Filters, StopWhenNobodyIsLeft) {
   EXPECT_FALSE(asked);
 }
 
-TEST(Filters, LeaveOutWhoSkipped) {
+TEST(Filters, LeaveOutPluginsThatSkipped) {
   FilterFixture f;
   const PluginInstance& a = f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
     *out.pass = 0;
@@ -202,7 +202,7 @@ TEST(ExplainedFilters, GiveEachNodeTheFirstObjection) {
   EXPECT_EQ(f.verdicts[3].code, Code::success);
 }
 
-TEST(ExplainedFilters, ABrokenOneFailsTheNodesThatReachedIt) {
+TEST(ExplainedFilters, AFilterThatFailsIsTheErrorOfNodesThatReachedIt) {
   FilterFixture f;
   f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
     *out.pass &= ~std::uint64_t{0b0001};
@@ -231,7 +231,7 @@ TEST(Filters, ARowThatCannotBeJudgedFailsAloneAndIsNotAskedAboutAgain) {
     EXPECT_EQ(out.fail_row(out.ctx, 2, key("again")), BERTH_OK) << "the first counts";
     EXPECT_EQ(out.fail_row(out.ctx, 3, key("not asked about")), BERTH_BAD_ARGS);
     EXPECT_EQ(out.fail_row(out.ctx, 4000000000u, key("no such row")), BERTH_BAD_ARGS);
-    EXPECT_EQ(out.add_detail, nullptr) << "nobody asked";
+    EXPECT_EQ(out.add_detail, nullptr) << "the quick pass asks for no details";
     return BERTH_OK;
   });
   std::uint64_t seen = 0;

@@ -105,7 +105,7 @@ TEST(ObjectStore, TellsWhatChangedSinceTheLastTime) {
   EXPECT_EQ(changes(f, late), "all +a/x:spec.type=2 ");
 }
 
-TEST(ObjectStore, StartsOverForWhoWasAwayTooLong) {
+TEST(ObjectStore, AReaderThatMissedTooManyChangesGetsAllObjects) {
   StoreFixture f;
   std::uint64_t since = 0;
   f.store.apply(object("a", "x", "1"));

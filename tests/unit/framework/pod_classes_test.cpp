@@ -65,7 +65,7 @@ TEST(PodClasses, KeepNoMoreThanTheirBudgetOfBytes) {
   EXPECT_NE(classes.class_of(with_labels(1, 5'000'000)), too_large) << "kept for no pod";
 }
 
-TEST(PodClasses, ThatPodsAreOfAgainAndAgainStay) {
+TEST(PodClasses, InUseAreKeptWhileOthersAreForgotten) {
   PodClasses classes(asking(BERTH_POD_LABELS), 0);
   const std::uint64_t first = classes.class_of(with_labels(1, 300));
   for (Symbol i = 2; i < 20'000; ++i) {  // each a class that never comes again

@@ -30,7 +30,7 @@ TEST(SlowCalls, ACallIsToldOnceWhileItStillRuns) {
   EXPECT_EQ(w.watch.counts(), (decltype(w.watch.counts()){{{"Slow", "filter"}, 1}}));
 }
 
-TEST(SlowCalls, ADecisionThatGoesFromPluginToPluginIsNone) {
+TEST(SlowCalls, CallsOfDifferentPluginsDoNotAddUp) {
   Watched w;
   for (int i = 0; i < 10; ++i) w.look({{"filter", i % 2 == 0 ? "A" : "B", "ns/p", (10 + i * 50) * k_ms}});
   EXPECT_EQ(w.told, Told{});

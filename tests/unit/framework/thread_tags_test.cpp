@@ -115,7 +115,7 @@ TEST(Binder, WithholdsTheColumnAndTheFieldsThatACheckNames) {
   EXPECT_EQ(fields, BERTH_POD_IDENTITY);
 }
 
-TEST(ThreadTags, AThreadOfThePluginsOwnIsNowhere) {
+TEST(ThreadTags, CallsFromAThreadThatThePluginMadeAreDenied) {
   Caller f;
   berth_id id = 1;
   berth_code activated = BERTH_OK, evicted = BERTH_OK;

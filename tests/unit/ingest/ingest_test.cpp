@@ -276,7 +276,7 @@ TEST_F(IngestPods, ABoundPodLeavesTheQueueForTheCache) {
   EXPECT_FALSE(queue->has_nominations());
 }
 
-TEST_F(IngestPods, TheFactReplacesTheAssumption) {
+TEST_F(IngestPods, TheBoundPodReplacesTheAssumedPod) {
   const PodPtr pod = make_pod("p");
   ingest->pod_added(pod);
   cache::Assumption assumption = assume(pod);
@@ -418,7 +418,7 @@ TEST_F(IngestObjects, HaveTheirEventResourceInEveryVersion) {
   EXPECT_EQ(event_resource("nonsense"), EventResource::any);
 }
 
-TEST_F(IngestObjects, SyncedIsPassedOn) {
+TEST_F(IngestObjects, TheEndOfTheInitialListIsPassedOn) {
   ingest->synced();
   EXPECT_EQ(synced, 1);
 }

@@ -94,7 +94,7 @@ class NameTest : public testing::Test {
     co_await told.async_wait(net::k_await);
     co_return next;
   }
-  /// Requires: nobody is asked at the moment.
+  /// Requires: no look-up is under way.
   void keep_waiting() { told.expires_at(net::Deadline::max()); }
   void answer(error_code error, std::vector<std::string> hosts) {
     next.error = error;
@@ -148,7 +148,7 @@ TEST_F(NameTest, AnAnswerThatIsLateIsAFailureAndServesTheNext) {
   EXPECT_EQ(waiting, "10.0.0.1 10.0.0.2 ");
 }
 
-TEST_F(NameTest, AddressesFromBeforeStandInForAnAnswerThatIsLate) {
+TEST_F(NameTest, EarlierAddressesAreUsedWhenALookupIsLate) {
   addresses = of(
       "https://name", [this](const std::string&, const std::string&) { return answer_when_told(); }, milliseconds(20));
   answer({}, {"10.0.0.1"});
@@ -161,7 +161,7 @@ TEST_F(NameTest, AddressesFromBeforeStandInForAnAnswerThatIsLate) {
   EXPECT_EQ(look_up(seconds(30)), "10.0.0.3 ");
 }
 
-TEST_F(NameTest, AddressesFromBeforeStandInForATroubleThatPasses) {
+TEST_F(NameTest, EarlierAddressesAreUsedDuringATemporaryFailure) {
   answer({}, {"10.0.0.1"});
   look_up(seconds(30));
   answer(asio::error::host_not_found_try_again, {});
@@ -176,7 +176,7 @@ TEST_F(NameTest, AnAddressNeedsNoLookup) {
   EXPECT_EQ(asked, 0);
 }
 
-TEST_F(NameTest, TheSystemIsAsked) {
+TEST_F(NameTest, TheSystemResolvesLocalhost) {
   addresses = of("https://localhost", net::Addresses::ask_system);
   EXPECT_NE(look_up(seconds(30)).find("127.0.0.1"), std::string::npos);
 }

@@ -120,7 +120,7 @@ TEST_F(EventRecorderTest, WhatWouldMakeAPodFitIsAnEventOfItsOwnAndOneSeries) {
   EXPECT_EQ(methods().size(), 4U) << "that series goes on";
 }
 
-TEST_F(EventRecorderTest, WhatWasSeenOnceAndLongAgoMakesRoom) {
+TEST_F(EventRecorderTest, AtTheLimitEventsThatWereSeenOnceAreForgottenBeforeSeries) {
   serve({{201, ""}});
   EXPECT_TRUE(record("seen-once").ok());
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(record("series").ok());
@@ -139,7 +139,7 @@ TEST_F(EventRecorderTest, ASeriesWithoutRepetitionsEnds) {
   EXPECT_EQ(methods(), (std::vector<std::string>{"POST", "PATCH", "POST"}));
 }
 
-TEST_F(EventRecorderTest, WhatIsStillToBeTriedAgainIsAnsweredAtTheEnd) {
+TEST_F(EventRecorderTest, ARetryThatIsPendingIsAnsweredWhenTheRecorderEnds) {
   ScriptedExtender server([](const ScriptedExtender::Question& question) {
     return question.method == "GET" ? ScriptedExtender::Answer{}
                                     : ScriptedExtender::Answer{"", 200, ScriptedExtender::Answer::Way::hang_up};

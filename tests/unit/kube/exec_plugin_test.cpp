@@ -109,7 +109,7 @@ TEST(ExecPlugin, ALateRefusalOfAnOlderCredentialChangesNothing) {
   EXPECT_EQ(credentials.at_once()->authorization, second.authorization);
 }
 
-TEST(ExecPlugin, EndsAtTheLimitWhateverGroupItMovedTo) {
+TEST(ExecPlugin, IsKilledAtTheLimitAlsoInAnotherProcessGroup) {
   const auto got = run_exec_plugin(
       running("exec python3 -c 'import os, signal; os.setpgid(0, os.getpgid(os.getppid())); signal.pause()'"),
       std::chrono::seconds(3));
@@ -244,7 +244,7 @@ TEST(ExecPlugin, OneWhoseCredentialsAreAllRefusedIsNotRunForEachRefusal) {
   EXPECT_EQ(ask_often(), 4U);
 }
 
-TEST(ExecPlugin, OneThatExpiresInItsTimeIsRunAgainAtOnce) {
+TEST(ExecPlugin, ACredentialThatExpiresIsRenewedAtOnce) {
   const CountedPlugin plugin("printf '%s' '" +
                              credential(R"({"token":"good","expirationTimestamp":"1970-01-01T01:00:00Z"})") + "'");
   ManualClock clock;
@@ -259,7 +259,7 @@ TEST(ExecPlugin, OneThatExpiresInItsTimeIsRunAgainAtOnce) {
   EXPECT_EQ(plugin.runs(), 2U);
 }
 
-TEST(ExecPlugin, RunsOnceForAllWhoAsk) {
+TEST(ExecPlugin, RunsOnceForRequestsAtTheSameTime) {
   const CountedPlugin plugin("exit 3");
   const SystemClock clock{};
   Credentials credentials(plugin.config, clock);
@@ -272,7 +272,7 @@ TEST(ExecPlugin, RunsOnceForAllWhoAsk) {
   EXPECT_LE(plugin.runs(), 1U + static_cast<std::size_t>(seconds.count()));
 }
 
-TEST(ExecPlugin, OneThatHangsIsKilledWithAllItsKindWhenEverythingStops) {
+TEST(ExecPlugin, APluginThatHangsIsKilledWithItsChildrenWhenBerthStops) {
   const NamedPipe begun("stop_begun"), never("stop_never");
   // The child of the plugin holds `begun` open as long as it lives.
   const ClientConfig config =
@@ -296,7 +296,7 @@ TEST(ExecPlugin, OneThatHangsIsKilledWithAllItsKindWhenEverythingStops) {
             std::string::npos);
 }
 
-TEST(ExecPlugin, TooMuchOutputIsCalledThat) {
+TEST(ExecPlugin, TooMuchOutputIsAnErrorThatNamesTheLimit) {
   const auto got = run("exec cat /dev/zero");
   ASSERT_FALSE(got.ok());
   EXPECT_NE(got.error().message.find("printed more than 1048576 bytes"), std::string::npos) << got.error().message;

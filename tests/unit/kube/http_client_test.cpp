@@ -362,7 +362,7 @@ TEST(HttpClientBounds, AnAnswerHasTheLimitOfItsRequest) {
   EXPECT_FALSE(OddServer(with_body((4 << 20) + 1)).ask_once().ok());
 }
 
-TEST(HttpClientBounds, WordsOfAServerAreCut) {
+TEST(HttpClientBounds, MessagesOfAServerAreCut) {
   const std::string status = R"({"kind":"Status","message":")" + std::string(100'000, 'm') + R"(","reason":")" +
                              std::string(100'000, 'r') + R"("})";
   const Error error = api_error(403, status);
@@ -466,7 +466,7 @@ TEST(HttpClientTls, ATokenThatIsNoHeaderIsNotSent) {
   std::remove(path.c_str());
 }
 
-TEST(HttpClientTls, WhomToStandForAndWhatToAskForAreHeldToTheSame) {
+TEST(HttpClientTls, AnImpersonatedUserOrATargetWithLineBreaksIsNotSent) {
   SystemClock clock;
   ApiServer server;
   text::Diagnostics problems;

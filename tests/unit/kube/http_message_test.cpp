@@ -13,7 +13,8 @@
 namespace berth::tests {
 namespace {
 
-/// Hands out a text in pieces of one size, then ends. Nobody reads on after that: a real socket would say nothing more.
+/// Hands out a text in pieces of one size, then ends. The reader must not read on after that: a real socket would say
+/// nothing more.
 class Pieces final : public net::ByteStream {
  public:
   Pieces(std::string_view text, std::size_t piece_bytes) : text_(text), piece_bytes_(piece_bytes) {}
@@ -133,7 +134,7 @@ TEST(HttpMessage, APieceIsThereAsSoonAsItHasCome) {
   EXPECT_EQ(got, "hello");
 }
 
-TEST(HttpMessage, CutShortItIsAnError) {
+TEST(HttpMessage, ThatIsCutShortIsAnError) {
   expect_read("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", {"partial message"});
   expect_read(std::string(k_chunked) + "3\r\nhe", {"partial message"});
   expect_read(std::string(k_chunked) + "0\r\n", {"partial message"});
@@ -260,7 +261,7 @@ TEST(HttpMessage, ABombIsUnpackedUpToTheLimitAndNoFurther) {
   }
 }
 
-TEST(HttpMessage, AReaderOfQuestionsDoesNotKeepWhatItCannotUnderstand) {
+TEST(HttpMessage, AReaderOfRequestsDoesNotKeepAnEndlessTrailer) {
   const std::string endless =
       "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + std::string(1'000'000, 'a');
   Pieces stream(endless, 1000);

@@ -194,7 +194,7 @@ TEST_P(KubeReaderTest, CatchingUpTakesASnapshotWhenMuchHasHappened) {
   EXPECT_EQ(sink.wrong, std::vector<std::string>());
 }
 
-TEST_P(KubeReaderTest, WhatCatchingUpFoundGoneStaysGoneThoughTheWatchTellsOfItLate) {
+TEST_P(KubeReaderTest, APodThatCatchingUpFoundDeletedIsNotAddedByLateWatchEvents) {
   put_pod("a");
   reader.start(sink);
   ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1; }));

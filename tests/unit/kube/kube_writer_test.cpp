@@ -245,7 +245,7 @@ struct BusyWriter {
 };
 using Requests = std::vector<std::string>;
 
-TEST(BusyKubeWriter, WhatPodsAreToldWaitsForBindingsAndEvictions) {
+TEST(BusyKubeWriter, BindingsAndEvictionsGoBeforeStatusPatches) {
   BusyWriter busy;
   busy.tell("a", "no");
   busy.writer->bind(BusyWriter::pod("b"), "n1", busy.done());
@@ -284,7 +284,7 @@ TEST(BusyKubeWriter, PatchesOfOnePodThatWaitAreSentAsOne) {
   EXPECT_FALSE(busy.writer->is_patching_status(BusyWriter::pod("a")));
 }
 
-TEST(BusyKubeWriter, WhatAPodHasJustBeenToldIsNotSentAgain) {
+TEST(BusyKubeWriter, ARepeatedStatusPatchIsSentOnce) {
   BusyWriter busy;
   busy.tell("a", "no");
   busy.tell("a", "no");
@@ -292,7 +292,7 @@ TEST(BusyKubeWriter, WhatAPodHasJustBeenToldIsNotSentAgain) {
   EXPECT_EQ(busy.rest(5), Requests{"PATCH a/status: no"});
 }
 
-TEST(BusyKubeWriter, ABindingTakesWhatItsPodIsToldBeforeWithIt) {
+TEST(BusyKubeWriter, ABindingIsSentAfterEarlierStatusPatchesOfItsPodAndBeforeOtherPods) {
   constexpr int k_others = 30;
   BusyWriter busy;
   for (int i = 0; i < k_others; ++i) busy.tell("other-" + std::to_string(i), "no");

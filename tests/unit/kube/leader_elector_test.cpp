@@ -140,7 +140,7 @@ TEST_F(Election, ALeaseThatIsGivenBackIsTakenAtOnce) {
   EXPECT_FALSE(first.has_lost) << "who gives back does not lose";
 }
 
-TEST_F(Election, WhoIsNotAllowedToRenewLosesTheLease) {
+TEST_F(Election, ALeaderThatMayNotRenewLosesTheLease) {
   Candidate stuck(server, "stuck");
   ASSERT_TRUE(stuck.signal.wait([&] { return stuck.leads; }));
   Candidate other(server, "other");
@@ -172,10 +172,10 @@ TEST_F(Election, AServerThatNoLongerAnswersCostsTheLeaseInTime) {
   server.inject(faults);
   ASSERT_TRUE(first.signal.wait([&] { return first.has_lost; }));
   EXPECT_LT(first.lost_ns - first.elector->last_renewed_ns(), 2000 * k_ms) << "by then another may lead";
-  ASSERT_TRUE(first.signal.wait([&] { return first.has_ended; })) << "nobody waits for such a server";
+  ASSERT_TRUE(first.signal.wait([&] { return first.has_ended; })) << "the elector does not wait for such a server";
 }
 
-TEST(ElectionAlone, AServerThatShakesNoHandsIsLeftInTimeForAnotherAttempt) {
+TEST(ElectionAlone, AServerThatDoesNotFinishTheTlsHandshakeIsTriedAgainSoon) {
   SilentServer server;
   const Candidate only(
       [&server](const Clock& clock) {
@@ -190,7 +190,7 @@ TEST(ElectionAlone, AServerThatShakesNoHandsIsLeftInTimeForAnotherAttempt) {
   EXPECT_LT(arrived[1] - arrived[0], std::chrono::seconds(5));
 }
 
-TEST_F(Election, WhoReleasesLooksWhetherTheLeaseIsStillItsOwn) {
+TEST_F(Election, ReleasingLeavesALeaseThatAnotherReplicaHolds) {
   Candidate first(server, "first");
   ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
   write_holder("successor");
@@ -210,7 +210,7 @@ TEST_F(Election, ARenewalCountsFromWhenItWasSent) {
   EXPECT_TRUE(first.elector->is_leading());
 }
 
-TEST_F(Election, WhoSeesAnotherHolderLeadsNoMore) {
+TEST_F(Election, ALeaderThatSeesAnotherHolderStopsLeading) {
   // What is left of its own deadline is hours.
   Candidate first(server, "first", 1, 10'000);
   ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
@@ -222,7 +222,7 @@ TEST_F(Election, WhoSeesAnotherHolderLeadsNoMore) {
   EXPECT_EQ(holder(), "usurper");
 }
 
-TEST_F(Election, WhoWasStoppedForTooLongSendsNoRenewal) {
+TEST_F(Election, ALeaderThatWasSuspendedForTooLongSendsNoRenewal) {
   Candidate first(server, "first", 1, 10'000);
   ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
   const std::string renewed = text_at(lease(), "/spec/renewTime");
@@ -235,7 +235,7 @@ TEST_F(Election, WhoWasStoppedForTooLongSendsNoRenewal) {
   EXPECT_EQ(holder(), "") << "given back: no other process had taken it";
 }
 
-TEST_F(Election, OddLeasesOfOthersAreTaken) {
+TEST_F(Election, LeasesWithMissingOrExtremeFieldsAreTaken) {
   const auto& leases = *server.store().find("coordination.k8s.io", "v1", "leases");
   for (const char* spec :
        {"null", "{}", R"({"holderIdentity":"gone","leaseDurationSeconds":0})",
@@ -254,7 +254,7 @@ TEST_F(Election, OddLeasesOfOthersAreTaken) {
   }
 }
 
-TEST_F(Election, WhatOthersKeepInTheLeaseStays) {
+TEST_F(Election, ARenewalKeepsLabelsThatOtherClientsSet) {
   Candidate first(server, "first");
   ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
   json::value labelled = lease();

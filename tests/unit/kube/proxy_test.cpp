@@ -52,7 +52,7 @@ TEST(Proxy, NoProxyNamesHostsDomainsAddressesAndNetworks) {
   EXPECT_EQ(with("https://anything", "*"), "direct");
 }
 
-TEST(Url, ReadsWhatAServerIsCalled) {
+TEST(Url, ReadsHostPortAndPathOfAServer) {
   const auto url = net::parse_url("https://[fd00::1]:6443/prefix/", "https");
   ASSERT_TRUE(url.ok());
   EXPECT_EQ(url->host, "fd00::1");

@@ -125,7 +125,7 @@ TEST_F(WritesOfAReign, AreSentWhileItHolds) {
   ASSERT_EQ(server.writes().size(), 1U);
 }
 
-TEST_F(WritesOfAReign, AreDroppedWhenTheyWaitedForLonger) {
+TEST_F(WritesOfAReign, AreDroppedWhenTheReignEndsBeforeTheyAreSent) {
   ASSERT_TRUE(reign->begin(0));
   // The only connection is taken by a read that is not answered.
   Faults faults;
@@ -148,7 +148,7 @@ TEST_F(WritesOfAReign, AreDroppedWhenTheyWaitedForLonger) {
   EXPECT_TRUE(server.writes().empty());
 }
 
-TEST_F(WritesOfAReign, AreAllThatIsHeldBack) {
+TEST_F(WritesOfAReign, AreHeldBackWhileReadsAreSent) {
   net::Request read;
   read.target = "/api/v1/namespaces/default/pods";
   const Result<net::Response> answer = ask(*client, read);

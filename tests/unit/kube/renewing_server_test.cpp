@@ -106,7 +106,7 @@ TEST(RenewingServer, MayRenewItsKeysInALongAnswer) {
   EXPECT_EQ(answer->body.size(), 3U << 20);
 }
 
-TEST(RenewingServer, IsLeftWhenItDoesNothingElse) {
+TEST(RenewingServer, IsDisconnectedWhenItOnlyRenewsKeys) {
   const TlsServer server([](SSL* tls) {
     renew_keys(tls, 1000);
     say(tls, answer_of(0));
@@ -114,7 +114,7 @@ TEST(RenewingServer, IsLeftWhenItDoesNothingElse) {
   EXPECT_FALSE(ask_once(server).ok());
 }
 
-TEST(RenewingServer, IsLeftWhenItDoesNothingElseBehindTheHeader) {
+TEST(RenewingServer, IsDisconnectedWhenItOnlyRenewsKeysAfterTheHeader) {
   const TlsServer server([](SSL* tls) {
     say(tls, answer_of(1));
     renew_keys(tls, 1000);
@@ -123,7 +123,7 @@ TEST(RenewingServer, IsLeftWhenItDoesNothingElseBehindTheHeader) {
   EXPECT_FALSE(ask_once(server).ok());
 }
 
-TEST(RenewingServer, ShakesHandsOnce) {
+TEST(RenewingServer, MayNotRenegotiateTls) {
   std::promise<bool> is_again;
   const TlsServer server(
       [&](SSL* tls) {

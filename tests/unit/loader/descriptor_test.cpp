@@ -331,7 +331,7 @@ TEST(OpsCompleteness, WantsWhatACustomNormalisationAnnounces) {
             (std::vector<std::string>{"score", "normalize, which BERTH_NORM_CUSTOM announces"}));
 }
 
-TEST(OpsCompleteness, WantsKeyWordsBesideAKey) {
+TEST(OpsCompleteness, WantsOneToFourKeyWordsWithAKey) {
   berth_queue_ops_v1 ops{};
   ops.struct_size = sizeof ops;
   ops.key_words = 5;

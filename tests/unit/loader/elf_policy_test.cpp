@@ -76,7 +76,7 @@ TEST(ElfPolicy, RefusesUnsafeLinkage) {
        "P008: RUNPATH has an empty entry, which means the working directory;\n"},
       {"leaves", [](ElfBuilder& b) { b.runpath = {"${ORIGIN}/../lib"}; },
        "P008: RUNPATH entry ${ORIGIN}/../lib leaves the plugin directory;\n"},
-      {"beside", [](ElfBuilder& b) { b.runpath = {"$ORIGIN/lib"}; }, ""},
+      {"below $ORIGIN", [](ElfBuilder& b) { b.runpath = {"$ORIGIN/lib"}; }, ""},
   };
   for (const Case& given : cases) {
     ElfBuilder builder = good();

@@ -185,10 +185,10 @@ TEST_F(Loading, TakesTheSealedCopyOfBeforeWhenTheKernelKeepsNone) {
 class LoadingWithALibrary : public Loading {
  protected:
   LoadingWithALibrary() {
-    add("animal.so", animal("needs_beside"));
-    add(k_library, fs::canonical(BERTH_BESIDE_LIBRARY));
+    add("animal.so", animal("needs_bundled"));
+    add(k_library, fs::canonical(BERTH_BUNDLED_LIBRARY));
   }
-  static constexpr const char* k_library = "libzoo_beside.so.1";
+  static constexpr const char* k_library = "libzoo_bundled.so.1";
 };
 
 // The first test that loads the library leaves it in the process; the others are refused before or look at another.
@@ -230,7 +230,7 @@ TEST_F(LoadingWithALibrary, TakesTheOneThatWasJudged) {
   const LoadHooks hooks = meanwhile([&] { std::ofstream(folder_ / k_library) << "no library any more"; });
   const LoadOutcome outcome = PluginLoader({"berth", {}}, hooks).load(strict);
   EXPECT_TRUE(outcome.report.ok()) << outcome.report.render();
-  EXPECT_EQ(who_ran(), "beside");
+  EXPECT_EQ(who_ran(), "bundled");
 }
 
 TEST(LibraryCache, NamesTheLibrariesOfTheSystem) {

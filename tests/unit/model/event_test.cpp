@@ -27,7 +27,7 @@ TEST(ClusterEvent, ReachesTheRegistrationsThatUpstreamWouldTell) {
   const Case cases[] = {
       {"wildcard hears all", everything, {R::node, actions::add}, true},
       {"wildcard hears a wildcard", everything, everything, true},
-      {"a wildcard event reaches nobody else", {R::pod, actions::all}, everything, false},
+      {"a wildcard event reaches only wildcards", {R::pod, actions::all}, everything, false},
       {"any resource, one action", {R::any, actions::add}, {R::node, actions::add}, true},
       {"any resource, other action", {R::any, actions::add}, {R::node, actions::remove}, false},
       {"pod hears assigned pods", {R::pod, actions::remove}, {R::assigned_pod, actions::remove}, true},

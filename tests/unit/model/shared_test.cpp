@@ -20,7 +20,7 @@ TEST(SharedList, ReadsAsAVector) {
   EXPECT_EQ(sizeof(list), sizeof(void*));
 }
 
-TEST(SharedList, CopiesShareAndWhoWritesGetsHisOwn) {
+TEST(SharedList, CopiesShareTheirElementsUntilOneIsWritten) {
   SharedList<int> a = {1, 2};
   SharedList<int> b = a;
   EXPECT_EQ(a.data(), b.data());
@@ -28,7 +28,7 @@ TEST(SharedList, CopiesShareAndWhoWritesGetsHisOwn) {
   EXPECT_EQ(a, (std::vector<int>{1, 2}));
   EXPECT_EQ(b, (std::vector<int>{1, 2, 3}));
   const int* const own = b.data();
-  b.edit()[0] = 9;  // nobody else's by now: in place
+  b.edit()[0] = 9;  // no other list shares it by now: in place
   EXPECT_EQ(b.data(), own);
   SharedList<int> c = std::move(a);
   EXPECT_TRUE(a.empty());

@@ -56,7 +56,7 @@ TEST(MetricPage, WritesBoundsAsGoDoes) {
   }
 }
 
-TEST(MetricPage, IsOpenMetricsForThoseWhoAsk) {
+TEST(MetricPage, CanBeWrittenAsOpenMetrics) {
   MetricPage page;
   page.add(MetricKind::counter, "c_total", "C \"quoted\".", {{{{"l", "a\\b\n"}}, 2}});
   page.add_one(MetricKind::counter, "d_attempts", "D.", 1.5);

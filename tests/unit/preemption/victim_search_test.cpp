@@ -316,7 +316,7 @@ TEST(VictimSearch, KeepsNothingWhereAFilterJudgesANodeByMoreThanTheNode) {
   EXPECT_EQ(f.victims.kept_counts().searches, 0U);
 }
 
-TEST(VictimSearch, AskedOncePerSearchWhatIsKeptIsRefutedByANodeThatSaysOtherwise) {
+TEST(VictimSearch, KeptAnswersAreDroppedWhenANodeContradictsThem) {
   SearchFixture f;
   f.add_node("n1");
   f.add_node("n2");

@@ -53,7 +53,7 @@ class BusyQueue : public ::testing::Test {
   std::optional<SchedulingQueue> queue;
 };
 
-TEST_F(BusyQueue, DoesNotHoldUpWhatIsBeingBound) {
+TEST_F(BusyQueue, DoesNotHoldUpBindings) {
   Ticket waits = popped("waits"), binding = popped("binding");
   ASSERT_TRUE(queue->requeue(std::move(waits), rejected_by({k_affinity}), pods["waits"]).ok());
   const QueueSizes before = queue->sizes();

@@ -58,7 +58,7 @@ TEST(Gates, IgnoreEventsTheirPluginDidNotAskFor) {
   EXPECT_EQ(f.place("p"), Place::active);
 }
 
-TEST(Gates, AreAskedOnTheWayIntoBackoffAndNotOutOfIt) {
+TEST(Gates, AreAskedWhenAPodEntersBackoffAndNotWhenItLeaves) {
   QueueFixture f;
   f.add("p");
   f.fail("p", {});

@@ -47,7 +47,7 @@ TEST(PopGroup, TakesMembersFromEverywhereInTheOrderOfTheQueue) {
   EXPECT_EQ(f.pop_name(), "plain");
 }
 
-TEST(UnknownGroup, HoldsThePodBackUntilItIsTold) {
+TEST(UnknownGroup, GatesThePodUntilTheGroupIsKnown) {
   QueueFixture f;
   f.policy.group_unknown_of = {"p"};
   const PodPtr before = f.add(member("p", "g"));
@@ -58,12 +58,12 @@ TEST(UnknownGroup, HoldsThePodBackUntilItIsTold) {
   f.queue->move_all(k_claim_add, {});  // of which the gate wants to hear
   EXPECT_TRUE(f.find("p").gated());
   f.policy.group_unknown_of.clear();
-  const ClusterEvent of_nobody[] = {{EventResource::unschedulable_pod, actions::update_pod_label, {}}};
-  f.queue->update(still, member("p", "i"), of_nobody);
+  const ClusterEvent no_gate_hears[] = {{EventResource::unschedulable_pod, actions::update_pod_label, {}}};
+  f.queue->update(still, member("p", "i"), no_gate_hears);
   EXPECT_EQ(f.pop("p").group(), "i");
 }
 
-TEST(UnknownGroup, IsToldOfAPodThatOtherGatesHold) {
+TEST(UnknownGroup, IsResolvedWhileOtherGatesHoldThePod) {
   QueueFixture f;
   f.policy.group_unknown_of = f.policy.closed_for = {"p"};
   const PodPtr before = f.add(member("p", "g"));
@@ -100,7 +100,7 @@ TEST(UnknownGroup, TakesAPodBackThatWasReady) {
   EXPECT_FALSE(f.queue->pop().has_value());
 }
 
-TEST(PopGroup, LeavesGatedAndFlyingMembers) {
+TEST(PopGroup, LeavesOutMembersThatAreGatedOrInFlight) {
   QueueFixture f;
   auto gated = member("gated", "g");
   gated->spec.edit().gates = {"later"};
@@ -114,7 +114,7 @@ TEST(PopGroup, LeavesGatedAndFlyingMembers) {
   f.queue->done(std::move(flying));
 }
 
-TEST(PopGroup, ForgetsMembersThatWentOrChangedSides) {
+TEST(PopGroup, LeavesOutMembersThatWereDeletedOrJoinedAnotherGroup) {
   QueueFixture f;
   const PodPtr gone = f.add(member("gone", "g"));
   const PodPtr moved = f.add(member("moved", "g"));

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {},
                  ClusterEvent{EventResource::node, actions::update, {}},
                  Place::unschedulable},
-        HintCase{"nobody_rejected_moves_on_the_wildcard",
+        HintCase{"a_rejected_pod_moves_on_the_wildcard",
                  {k_affinity},
                  {},
                  ClusterEvent{EventResource::any, actions::all, "UnschedulableTimeout"},
@@ -158,7 +158,7 @@ TEST(Hints, OfAPodRejectedWhileItWaitsAreAskedToo) {
   EXPECT_EQ(f.place("p"), Place::active);
 }
 
-TEST(Hints, APreCheckNarrowsWhoIsMeant) {
+TEST(Hints, OnlyPodsThatPassThePreCheckAreMoved) {
   QueueFixture f;
   f.add("a");
   f.add("b");

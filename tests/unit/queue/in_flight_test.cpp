@@ -97,7 +97,7 @@ TEST(InFlightLog, AClosedLogCountsAsHavingMissedSomething) {
   EXPECT_EQ(f.place("p"), Place::backoff);
 }
 
-TEST(InFlightLog, IsBoundedAndWhoLosesEventsByThatIsRetriedAfterItsBackoff) {
+TEST(InFlightLog, IsBoundedAndPodsWhoseEventsWereDroppedAreRetriedAfterTheirBackoff) {
   QueueFixture f;
   f.add("old");
   Ticket old = f.pop("old");
@@ -106,7 +106,7 @@ TEST(InFlightLog, IsBoundedAndWhoLosesEventsByThatIsRetriedAfterItsBackoff) {
   Ticket young = f.pop("young");
   f.queue->move_all(k_node_label, {});
   EXPECT_EQ(f.queue->sizes().logged_events, InFlightLog::k_events_max);
-  // None of these events concerns a pod rejected by taints, but nobody knows what the dropped one was.
+  // None of these events concerns a pod rejected by taints, but what the dropped one was is unknown.
   ASSERT_TRUE(f.queue->requeue(std::move(young), rejected_by({k_taints}), nullptr).ok());
   EXPECT_EQ(f.place("young"), Place::unschedulable);
   ASSERT_TRUE(f.queue->requeue(std::move(old), rejected_by({k_taints}), nullptr).ok());
@@ -133,7 +133,7 @@ TEST(InFlightLog, KeepsNoMoreBytesOfObjectsThanItsBudget) {
   EXPECT_EQ(f.queue->sizes().logged_bytes, 0U);
 }
 
-TEST(InFlightLog, ImmediatelyAmongMissedEventsWinsOverAnEarlierWord) {
+TEST(InFlightLog, AMissedEventThatQueuesAtOnceWinsOverAnEarlierOneThatBacksOff) {
   QueueFixture f;
   f.add("p");
   Ticket ticket = f.pop("p");

@@ -40,7 +40,7 @@ TEST(LongAttempts, LoseNoTimeThatNoOtherPodWants) {
   EXPECT_EQ(f.pop_name(), "slow-2");
 }
 
-TEST(LongAttempts, GiveWayForAsLongAsTheyTook) {
+TEST(LongAttempts, LetOtherPodsGoFirstForAsLongAsTheyTook) {
   QueueFixture f;
   for (const char* name : {"slow-1", "slow-2"}) f.add(pod_with_claim(name, 10));
   for (const char* name : {"plain-1", "plain-2"}) f.add(name);

@@ -33,7 +33,7 @@ TEST(RecordTable, APodAtATimeNeedsNoMoreMemoryEachTime) {
   }
 }
 
-TEST(RecordTable, WhatStoodForAFormerRecordStaysStale) {
+TEST(RecordTable, AStampOfAFormerRecordOfASlotStaysStale) {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);

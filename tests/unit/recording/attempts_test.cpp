@@ -33,7 +33,7 @@ class AttemptsInFiles : public RecordingFixture {
   const model::PodPtr web = pod("web-1");
 };
 
-TEST_F(AttemptsInFiles, AllStandsInTheOrderInWhichItCame) {
+TEST_F(AttemptsInFiles, RecordsAndAttemptsKeepTheirOrder) {
   for (unsigned seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::filesystem::remove_all(folder);
@@ -126,7 +126,7 @@ TEST_F(AttemptsInFiles, ThreadsThatWaitedForEachOtherStandInThatOrder) {
   EXPECT_EQ(looks, k_attempts);
 }
 
-TEST_F(AttemptsInFiles, WhatIsRareIsRecordedAsWell) {
+TEST_F(AttemptsInFiles, LargeNumbersAndGroupAttemptsAreRecordedExactly) {
   const std::vector<Attempt> given{{.number = 1, .evaluated = 100, .feasible = 7, .rotation = 42, .total = -5},
                                    {.number = UINT32_MAX,
                                     .evaluated = UINT32_MAX,
@@ -189,7 +189,7 @@ class HeldWriter {
   std::future<void> flushed_;
 };
 
-TEST_F(AttemptsInFiles, AttemptsThatFindNoRoomOfTheirOwnTakeThatOfRecords) {
+TEST_F(AttemptsInFiles, AFullRingOfAttemptsUsesTheQueueOfRecordsAndCountsTheRestAsDropped) {
   constexpr auto k_kept = static_cast<std::uint32_t>(AttemptRing::k_entries + Recorder::k_waiting_max);
   HeldWriter writer;
   {
@@ -242,7 +242,7 @@ TEST_F(AttemptsInFiles, AfterTheEndTheyAreCounted) {
   EXPECT_EQ(words(), (std::vector<std::string>{"attempt 1"}));
 }
 
-TEST_F(AttemptsInFiles, ByTicksTheyHaveTheMomentsOfTheClock) {
+TEST_F(AttemptsInFiles, TimesFromTicksAgreeWithTheClock) {
   const std::int64_t start_ns = clock.monotonic_ns();
   {
     auto recorder = start({.period = std::chrono::hours(1), .follows_ticks = true});

@@ -35,7 +35,7 @@ class HostilePayload : public RecordingFixture {
   Decoder decoder{read_symbols};
 };
 
-TEST_F(HostilePayload, APlanThatNeedsNoMemberIsNone) {
+TEST_F(HostilePayload, APlanMustNeedAtLeastOneMember) {
   Record attempt = of(Kind::attempt, pod("web-1"));
   attempt.attempt.way = Way::planned;
   EXPECT_EQ(answer(attempt), "a plan needs no member");
@@ -106,27 +106,27 @@ TEST_F(HostilePayload, AnAttemptOfAnOlderVersionHasNoTotal) {
   EXPECT_EQ(read.attempt.total, 0);
 }
 
-TEST_F(HostilePayload, WordsThatAreRememberedAreFew) {
+TEST_F(HostilePayload, TheNumberOfRememberedTextsIsBounded) {
   std::string last;
   for (std::size_t i = 0; i <= Encoder::k_words_max && last.empty(); i += 1'024)
     last = answer_to(nominations(1'024, remembered("w")));
   EXPECT_EQ(last, "it remembers more texts than there is room for");
 }
 
-TEST_F(HostilePayload, WordsThatAreRememberedAreSmallTogether) {
+TEST_F(HostilePayload, TheBytesOfRememberedTextsAreBounded) {
   const std::string word(Encoder::k_word_bytes_max * 3 / 4, 'x');
   EXPECT_EQ(answer_to(nominations(1, remembered(word))), "");
   EXPECT_EQ(answer_to(nominations(1, remembered(word))), "it remembers more texts than there is room for");
 }
 
-TEST_F(HostilePayload, AWordCannotBeCopiedWithoutEnd) {
+TEST_F(HostilePayload, RepetitionsOfOneTextAreBounded) {
   EXPECT_EQ(answer_to(nominations(1, remembered(std::string(Encoder::k_word_bytes_max, 'x')))), "");
   const std::string first_word = varint(3);
   EXPECT_EQ(answer_to(nominations(10, first_word)), "");
   EXPECT_EQ(answer_to(nominations(100, first_word)), "its texts come again more often than those of any recording");
 }
 
-TEST_F(HostilePayload, WordsOfManyRecordsCannotBeCopiedWithoutEnd) {
+TEST_F(HostilePayload, RepetitionsOfTextsInManyRecordsAreBounded) {
   EXPECT_EQ(answer_to(nominations(1, remembered(std::string(Encoder::k_word_bytes_max, 'x')))), "");
   std::size_t bytes = 0;
   std::string last;
@@ -182,7 +182,7 @@ TEST_F(HostilePayload, AClusterThatTakesTooMuchMemoryIsNotKept) {
   EXPECT_FALSE(state.is_too_large());
 }
 
-TEST_F(HostilePayload, WhatIsGoneTakesNoMemory) {
+TEST_F(HostilePayload, ObjectsThatAreGoneTakeNoMemory) {
   HeldBytes held;
   Record waiting = of(Kind::waiting_pod, pod("web-1"));
   waiting.bytes = HeldBytes::k_bytes_max * 3 / 4;

@@ -32,7 +32,7 @@ TEST(ObjectFields, SecretsAreNotRecordedWhateverReadsThem) {
   EXPECT_TRUE(is_recordable("core/v1/services"));
 }
 
-TEST(ObjectFields, WhatIsNoObjectHasNoFields) {
+TEST(ObjectFields, JsonThatIsNoObjectHasNoFields) {
   for (const char* json : {"", "[1]", "{", "7"}) EXPECT_EQ(fields_of(json, {"spec"}), "{}") << json;
 }
 

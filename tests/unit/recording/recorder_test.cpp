@@ -36,7 +36,7 @@ TEST_F(RecorderFiles, TheOldestSegmentsGoFirst) {
   EXPECT_EQ(problems.size(), 0u);
 }
 
-TEST_F(RecorderFiles, WhatIsLeftOfARunDoesNotBeginIt) {
+TEST_F(RecorderFiles, AfterOldSegmentsAreRemovedARunBeginsWithAGap) {
   {
     auto recorder = start({.total_bytes = k_total_bytes_min, .waits_for_room = true});
     for (int i = 0; i < 20'000; ++i)
@@ -49,7 +49,7 @@ TEST_F(RecorderFiles, WhatIsLeftOfARunDoesNotBeginIt) {
   EXPECT_EQ(read(Kind::gap).size(), 1u);
 }
 
-TEST_F(RecorderFiles, AMarkOfAStateWithoutOneIsARecordLikeOthers) {
+TEST_F(RecorderFiles, TheBeginningOfAStateThatIsMissingIsAnOrdinaryRecord) {
   // A file may say that a whole cluster follows, and have none.
   std::string file = header_bytes({1, 1, 0, 0});
   append_frame(file, std::string{static_cast<char>(Kind::state_begins), 0});
@@ -122,7 +122,7 @@ TEST_F(RecorderFiles, OtherFilesOfTheDirectoryAreLeftAlone) {
   EXPECT_EQ(read(Kind::look).size(), 1u);
 }
 
-TEST_F(RecorderFiles, WhatFindsNoRoomIsCountedAndSaid) {
+TEST_F(RecorderFiles, RecordsThatFindNoRoomAreCountedInAGap) {
   {
     auto recorder = start({.period = std::chrono::hours(1)});
     const std::string large(100'000, 'x');
@@ -148,7 +148,7 @@ std::vector<std::string> lines_of(const std::vector<Record>& records) {
   return out;
 }
 
-TEST_F(RecorderFiles, ALookStandsBetweenWhatItsDecisionSawAndWhatItDidNot) {
+TEST_F(RecorderFiles, ALookSeparatesChangesThatItsDecisionSawFromLaterOnes) {
   const Symbol node = symbols.intern("node-1");
   {
     auto recorder = start({.period = std::chrono::hours(1)});
@@ -173,7 +173,7 @@ TEST_F(RecorderFiles, ALookStandsBetweenWhatItsDecisionSawAndWhatItDidNot) {
   EXPECT_NE(left[5].rejected, nullptr);
 }
 
-TEST_F(RecorderFiles, ALookIsWrittenOnceWhereTheWriterComesByBeforeItsAttempt) {
+TEST_F(RecorderFiles, ALookThatIsFlushedBeforeItsAttemptIsWrittenOnce) {
   const Symbol node = symbols.intern("node-1");
   {
     auto recorder = start({.period = std::chrono::hours(1)});
@@ -210,7 +210,7 @@ class FileSizeLimit {
   void (*before_handler_)(int);
 };
 
-TEST_F(RecorderFiles, AFullDiskCostsRecordsAndNothingElse) {
+TEST_F(RecorderFiles, RecordsAreDroppedWhileTheDiskIsFull) {
   {
     auto recorder = start();
     recorder->add(of(Kind::node_gone, "before"));

@@ -162,7 +162,7 @@ TEST_F(HintThreadsTest, AHintThatDoesNotReturnQueuesAllAndHoldsUpNoOther) {
   EXPECT_EQ(queue, 0U);
 }
 
-TEST_F(HintThreadsTest, OneThatWasLateIsWaitedForLess) {
+TEST_F(HintThreadsTest, AHintThatWasLateHasAShorterLimitUntilItAnswersInTime) {
   EXPECT_EQ(ask_in_vain(1s), Answer::late);
   stuck.let_go();
   while (threads->threads() != 0) std::this_thread::yield();
@@ -208,7 +208,7 @@ class HintOfAPlugin : public HintThreadsTest {
   std::atomic<int> asked{0};
 };
 
-TEST_F(HintOfAPlugin, IsNamedWithItsPod) {
+TEST_F(HintOfAPlugin, IsListedAsAnOpenCallWithItsPod) {
   std::future<Answer> answer = std::async(std::launch::async, [this] {
     return ask(slow, [this](framework::HintCalls& how, const Question& about, std::span<std::uint64_t> out) {
       return how.ask_filter(f.profile, *instance, about.objects, about.pods, out.data());

@@ -89,7 +89,7 @@ TEST(PluginQueue, TellsWaitingPodsOfObjectsThatWereWritten) {
   EXPECT_EQ(f.place("q"), queue::Place::unschedulable) << "no plugin that rejected it waits for any";
 }
 
-TEST(Late, EndsWhenNoCallIsInside) {
+TEST(Late, EndsAfterTheLastCallHasReturned) {
   Late<int> late;
   EXPECT_FALSE(late.with([](int) { FAIL() << "it is not there"; }));
   std::optional<Late<int>::Presence> presence;

@@ -167,7 +167,7 @@ TEST(ExceptionBarrier, CutsTextToTheCallersBuffer) {
   EXPECT_STREQ(small, "xxx");
 }
 
-TEST(FilterForms, Agree) {
+TEST(FilterForms, RejectTheSameNodes) {
   std::vector<NodeSpec> nodes(150);
   for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i].pods = static_cast<std::int64_t>(i % 2);
   for (std::uint32_t form = 0; form < 3; ++form) {
@@ -179,7 +179,7 @@ TEST(FilterForms, Agree) {
   }
 }
 
-TEST(FilterForms, LeaveRowsAloneThatAreNoCandidates) {
+TEST(FilterForms, DoNotJudgeRowsThatAreNoCandidates) {
   for (std::uint32_t form = 0; form < 3; ++form) {
     Policy policy(k_forms, {}, nullptr, form);
     Attempt attempt(policy, {}, {{.pods = 1}, {.pods = 1}});

@@ -196,7 +196,7 @@ struct OlderHost {
   berth_binder_v1 binder{};
 };
 
-TEST(Setup, SaysWithWhichMinorAColumnCame) {
+TEST(Setup, NamesTheAbiVersionThatAMissingColumnCameWith) {
   OlderHost host;
   EXPECT_EQ(host.refusal([](berth::Setup& s) { s.allocatable("cpu"); }), "");
   EXPECT_EQ(host.refusal([](berth::Setup& s) { s.condition("Ready"); }),

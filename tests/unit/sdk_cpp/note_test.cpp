@@ -47,7 +47,7 @@ TEST(IdentityNote, SaysWhatTheDescriptorSays) {
   EXPECT_EQ(entries(std::string_view(note.text, note.desc_size - 8)), want);
 }
 
-TEST(IdentityNote, StandsWithoutGapsBesideOthers) {
+TEST(IdentityNote, HasNoPaddingBetweenTwoOfThem) {
   using One = berth::detail::Note<Everything>;
   EXPECT_EQ(sizeof(One) % 4, 0u);
   EXPECT_EQ(alignof(One), 4u);

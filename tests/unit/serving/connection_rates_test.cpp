@@ -24,7 +24,7 @@ class Rates : public testing::Test {
   ConnectionRates::Time now{std::chrono::hours(1)};
 };
 
-TEST_F(Rates, ABurstIsAdmittedAndThenWhatTimeBrings) {
+TEST_F(Rates, ABurstIsAdmittedAndThenConnectionsAtTheRate) {
   EXPECT_EQ(admitted("10.0.0.1", 100), 20);
   now += milliseconds(550);
   EXPECT_EQ(admitted("10.0.0.1", 100), 5);

@@ -116,7 +116,7 @@ TEST_F(HostileCallers, ARequestThatCannotBeTakenIsAnsweredWithWhyAndEndsItsConne
       << page.text();
 }
 
-TEST_F(HostileCallers, WhatThrowsEndsItsConnectionAlone) {
+TEST_F(HostileCallers, AHandlerThatThrowsEndsOnlyItsConnection) {
   serve();
   RawCaller caller(server->port());
   caller.send("GET /throws HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -148,7 +148,7 @@ TEST_F(HostileCallers, RequestsMayComeInPiecesTogetherAndFromWhoSendsNothingMore
   EXPECT_NE(half.read_to_end().find(k_ok), std::string::npos);
 }
 
-TEST_F(HostileCallers, CallersWhoTakeTooLongAreEnded) {
+TEST_F(HostileCallers, CallersThatTakeTooLongAreDisconnected) {
   options.handshake_limit = options.request_limit = std::chrono::milliseconds(300);
   options.idle_limit = std::chrono::milliseconds(600);
   serve();
@@ -174,7 +174,7 @@ TEST_F(HostileCallers, CallersWhoTakeTooLongAreEnded) {
   }
 }
 
-TEST_F(HostileCallers, WhoDoesNotTakeTheAnswerIsEnded) {
+TEST_F(HostileCallers, ACallerThatDoesNotReadTheAnswerIsDisconnected) {
   options.request_limit = std::chrono::seconds(2);
   options.is_plain = true;
   serve();
@@ -183,7 +183,7 @@ TEST_F(HostileCallers, WhoDoesNotTakeTheAnswerIsEnded) {
   EXPECT_TRUE(comes_true([&] { return ended(End::answer_time) == 1; }));
 }
 
-TEST_F(HostileCallers, WhenThereIsNoRoomTheOldestStrangerGoesAndKnownCallersStay) {
+TEST_F(HostileCallers, AtTheLimitTheOldestUnknownCallerIsDisconnectedAndKnownCallersStay) {
   options.connections_max = 8;
   serve();
   RawCaller known(server->port());
@@ -202,7 +202,7 @@ TEST_F(HostileCallers, WhenThereIsNoRoomTheOldestStrangerGoesAndKnownCallersStay
   EXPECT_TRUE(strangers.back().shake_hands()) << "the newest is still there";
 }
 
-TEST_F(HostileCallers, WhenAllAreKnownTheLongestIdleGoes) {
+TEST_F(HostileCallers, WhenAllCallersAreKnownTheLongestIdleConnectionIsClosed) {
   options.connections_max = 3;
   serve();
   const std::string request = "GET /a HTTP/1.1\r\nAuthorization: known\r\n\r\n";
@@ -327,7 +327,7 @@ bool renews_keys(const RawCaller& caller, int times) {
   return true;
 }
 
-TEST_F(HostileCallers, WhoRenewsKeysWithoutEndIsLeft) {
+TEST_F(HostileCallers, ACallerThatRenewsKeysWithoutEndIsDisconnected) {
   options.request_limit = options.idle_limit = std::chrono::minutes(10);
   serve();
   RawCaller caller(server->port());

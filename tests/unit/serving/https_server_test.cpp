@@ -52,7 +52,7 @@ class HttpsServerTest : public testing::Test {
           }},
          {"/who",
           [](const HttpRequest& ask) {
-            return HttpResponse{200, ask.peer_chain.empty() ? "nobody" : peer_name(ask.peer_chain)};
+            return HttpResponse{200, ask.peer_chain.empty() ? "no certificate" : peer_name(ask.peer_chain)};
           }},
          {"/count",
           [](const HttpRequest& ask) {
@@ -116,7 +116,7 @@ TEST_F(HttpsServerTest, TheGateComesFirstAndAHandlerThatThrowsIsAnError) {
 }
 
 TEST_F(HttpsServerTest, HandlersSeeTheCertificateThatACallerShows) {
-  EXPECT_EQ(get("/who").second, "nobody");
+  EXPECT_EQ(get("/who").second, "no certificate");
   // That authority is unknown here: it is let in all the same, for the gate to judge.
   const tests::SignedPair pair = authority().sign("someone", {"team"});
   present(pair.certificate, pair.key);
@@ -147,7 +147,7 @@ TEST_F(HttpsServerTest, CertificatesOfStrangersHaveOneRequestForEachHandshake) {
   EXPECT_EQ(with.read_answer(), "");
 }
 
-TEST_F(HttpsServerTest, WhatTlsCannotBeIsSaidBeforeItListens) {
+TEST_F(HttpsServerTest, UnknownTlsVersionsSuitesAndCurvesAreReportedAtTheStart) {
   struct Case {
     std::string min_version;
     std::vector<std::string> suites;

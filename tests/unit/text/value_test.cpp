@@ -141,7 +141,7 @@ TEST(Diagnostics, AreShownUpToAHundredLinesAndToALimitOfBytes) {
   EXPECT_NE(large.render().find("…\nand 1 more\n"), std::string::npos);
 }
 
-TEST(Diagnostics, ShowWhatATerminalWouldObey) {
+TEST(Diagnostics, EscapeControlCharacters) {
   Diagnostics problems;
   problems.add("a.yaml", {1, 2}, "fields.\x1b[2J", "first line\nsecond\r\x7f");
   EXPECT_EQ(problems.render(), "a.yaml:1:2: fields.\\x1b[2J: first line\nsecond\\x0d\\x7f\n");

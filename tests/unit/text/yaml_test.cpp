@@ -138,7 +138,7 @@ TEST(Yaml, RefusesMalformedTextWithItsPlace) {
       {"{[1]: 2}", "f.yaml:1:2: malformed YAML: a key must be a scalar"},
       {"a: \x04 b: c", "f.yaml:1:4: malformed YAML: control character"},
       {"a: b\nc: \xff", "f.yaml:2:4: malformed YAML: not UTF-8"},
-      {"a: *nobody\n", "f.yaml:1:4: malformed YAML: "},
+      {"a: *undefined\n", "f.yaml:1:4: malformed YAML: "},
       {", a", "f.yaml:1:1: malformed YAML: no value can start here"},
       {"a: \"\\N\"", "f.yaml:1:4: malformed YAML: an escape that is no character here"},
   };

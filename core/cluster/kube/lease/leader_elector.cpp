@@ -267,7 +267,7 @@ asio::awaitable<void> LeaderElector::State::run() {
   renewed_ns = sent_ns;
   leading = true;
   observe::info("Successfully acquired lease", {{"lock", lock_name()}, {"identity", options.identity}});
-  // The event and the deadline run beside the renewal: neither may hold it up.
+  // The event and the deadline have coroutines of their own: neither may hold up the renewal.
   const auto self = shared_from_this();
   asio::co_spawn(
       http->strand, [self]() -> asio::awaitable<void> { co_await self->announce("became leader"); },

@@ -15,7 +15,7 @@
 namespace berth::cluster::kube {
 
 struct KubeReaderOptions {
-  /// Beside pods and nodes, as "apps/v1/replicasets".
+  /// In addition to pods and nodes, as "apps/v1/replicasets".
   std::vector<std::string> resources = {};
   decode::DecodeOptions decode = {};
   net::HttpClientOptions client = {};

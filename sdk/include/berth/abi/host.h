@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The entry point: how a library describes its plugins, and what the host hands to create().
  *
- * A library exports one symbol, berth_library_entry_v1, which returns static data and has no side effect. Beside it the
- * file carries one ELF note per plugin (section .note.berth, owner "berth", see note.h), which the host judges before it
- * maps the file. Note and descriptor must agree. */
+ * A library exports one symbol, berth_library_entry_v1, which returns static data and has no side effect. In addition,
+ * the file carries one ELF note per plugin (section .note.berth, owner "berth", see note.h), which the host judges before
+ * it maps the file. Note and descriptor must agree. */
 #ifndef BERTH_ABI_HOST_H
 #define BERTH_ABI_HOST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * "berth.debug_pages/1": what a plugin knows, for people: a page beside the host's own below /debug/. */
+ * "berth.debug_pages/1": what a plugin knows, for people: a page below /debug/, where the host's own pages are. */
 #ifndef BERTH_EXT_DEBUG_PAGES_H
 #define BERTH_EXT_DEBUG_PAGES_H
 

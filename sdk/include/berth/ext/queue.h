@@ -21,7 +21,7 @@ typedef struct berth_queue_ops_v1 {
   /* Maps a pod to key_words unsigned words compared most significant first; smaller is earlier. Must not block, < 10 us.
    * Called under the queue's lock. ERROR stops the host: an unordered queue is a defect.                         [watch] */
   berth_code (*key)(void* self, const berth_queue_pod_v1* pod, uint64_t* key, berth_note_v1* note);
-  /* 1 when a comes before b. Beside a key it is asked about pods with equal keys, and must not depend on time;
+  /* 1 when a comes before b. With a key it is asked about pods with equal keys only, and must not depend on time;
    * where key_words is 0 about all, which is slow.                                                              [watch] */
   int32_t (*less)(void* self, const berth_queue_pod_v1* a, const berth_queue_pod_v1* b);
   /* OK lets the pod into the active queue; any other code gates it until an event of the plugin's interests. The pod shows identity

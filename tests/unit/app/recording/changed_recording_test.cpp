@@ -200,7 +200,7 @@ TEST_F(ChangedRecording, APinOfARecordingIsADigestAndNoPath) {
   EXPECT_EQ(times(answer_with(std::string(64, 'a')), "BERTH-P004"), 1u) << warnings;
 }
 
-TEST_F(ChangedRecording, PluginsOfOtherFilesAreSaid) {
+TEST_F(ChangedRecording, PluginsWithAnotherDigestAreReported) {
   simulate();
   std::vector<Record> other = records();
   const std::size_t at = other.front().text.find(R"("sha256":")", other.front().text.find(R"("NodeName")"));
@@ -218,7 +218,7 @@ TEST_F(ChangedRecording, PluginsOfOtherFilesAreSaid) {
   EXPECT_NE(err.str().find("plugins of other files than those that decided: NodeName"), std::string::npos) << err.str();
 }
 
-TEST_F(ChangedRecording, OthersCannotPutARecordingWhereASchedulerRecords) {
+TEST_F(ChangedRecording, ADirectoryThatOtherUsersMayWriteToIsRefused) {
   const auto judged = [&](::mode_t mode) {
     const std::string directory = folder + "/kept";
     EXPECT_TRUE(::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Uses a class of a library that nobody links. */
+ * Uses a class of a library that it is not linked with. */
 #define ZOO_OWN_FILTER
 #include <berth/plugin.h>
 namespace racks {

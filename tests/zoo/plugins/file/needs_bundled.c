@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "zoo_plugin.h"
-int zoo_beside(void);
+int zoo_bundled(void);
 __attribute__((constructor)) static void ask(void) {
-  setenv("BERTH_ZOO_RAN", zoo_beside() == 42 ? "beside" : "wrong", 1);
+  setenv("BERTH_ZOO_RAN", zoo_bundled() == 42 ? "bundled" : "wrong", 1);
 }
