@@ -514,6 +514,9 @@ Rejection SchedulingCycle::reject(Search& search) {
       context, diagnosis.unschedulable.data(), diagnosis.unresolvable.data(), snapshot_.word_count());
   context.show_nominated(nullptr);
   context.show_exemption(nullptr);
+  if (preemption_ != nullptr && options_.reuse == config::VerdictReuse::verify)
+    for (const preemption::ChangedAnswer& changed : preemption_->changed_answers(context.cycle_id()))
+      reuse_check_.add_victims(context, changed);
   observe::V(5).info("Status after running PostFilter plugins for pod",
                      {{"pod", *context.pod()}, {"status", answer.message}});
   rejection.post_filter_message = std::move(answer.message);
