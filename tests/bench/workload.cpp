@@ -9,6 +9,7 @@
 
 #include "bench/device_claims.hpp"
 #include "bench/random.hpp"
+#include "decode/pod/pod_sharing.hpp"
 #include "text/parse.hpp"
 
 namespace berth::bench {
@@ -257,13 +258,16 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols, st
     if (w.rule != PodRule::none) add_rule(*pod, w.rule, i, w, symbols);
     pods.push_back(std::move(pod));
   }
+  decode::PodSharing sharing;  // as the decoder does with pods that come one after the other
   for (std::size_t i = 0; i < bound_count; ++i) {
     auto pod = make_pod(pod_count + i, {1, std::int64_t{1} << 20}, symbols);
     pod->node_name = w.nodes[i % w.nodes.size()]->name_symbol;
+    sharing.share(*pod);
     w.bound.push_back(std::move(pod));
   }
   if (devices != nullptr) add_devices(w);
   if (w.gang > 1) make_gangs(w, symbols, pods);
+  for (const auto& pod : pods) sharing.share(*pod);
   w.pods.assign(pods.begin(), pods.end());
   if (claims != nullptr) add_class_and_limits(w);
   return w;
