@@ -23,7 +23,8 @@ struct PreFilterFixture : FrameworkFixture {
     plugin.pre_filter = [answer = std::move(answer)](berth_cycle_v1& cycle, berth_prepare_out_v1& out, berth_note_v1*) {
       return answer(cycle, out);
     };
-    profile.pre_filter.push_back(&add(plugin));
+    add(plugin);
+    profile.pre_filter.push_back(profile.instances.back().get());
   }
   /// The nodes that are left for the next pod.
   Slots left() {
@@ -120,7 +121,8 @@ TEST(PreFilter, APluginThatIsAskedAgainBeginsWithoutAState) {
     if (pods == 1) PreFilterFixture::keep(out, {1});
     return BERTH_OK;
   };
-  f.profile.pre_filter.push_back(&f.add(plugin));
+  f.add(plugin);
+  f.profile.pre_filter.push_back(f.profile.instances.back().get());
   f.left();
   pods = 1;
   EXPECT_EQ(f.left(), (Slots{1}));
