@@ -25,9 +25,9 @@ Explanation Explainer::explain(const model::PodPtr& pod, ExplainWith with) {
   const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
   auto context = cycle_.framework_.pool(profile).take();
   context->begin(pod, 0, ++cycle_.cycle_id_, &cycle_.snapshot_);
-  cycle_.candidates_.assign(cycle_.snapshot_.nodes(), cycle_.snapshot_.nodes() + cycle_.snapshot_.word_count());
-  const framework::PreFilterResult prepared = framework::run_pre_filter(
-      *context, cycle_.candidates_.data(), cycle_.candidates_.size(), cycle_.pre_filter_scratch_);
+  cycle_.candidates_.begin(cycle_.snapshot_);
+  const framework::PreFilterResult prepared =
+      framework::run_pre_filter(*context, cycle_.candidates_, cycle_.candidate_memory_);
   if (!prepared.verdict.success()) {
     explanation.pod_rejection =
         NodeExplanation{"*", prepared.verdict.code,
@@ -38,13 +38,13 @@ Explanation Explainer::explain(const model::PodPtr& pod, ExplainWith with) {
   std::vector<framework::NodeVerdict> verdicts;
   std::vector<framework::NodeDetail> details;
   const Nominated nominated = with.nominated ? cycle_.nominated_to_others(*pod, nullptr) : Nominated();
-  cycle_.filter_pass_.diagnose(*context, cycle_.candidates_.data(), nominated, diagnosis, &verdicts,
+  cycle_.filter_pass_.diagnose(*context, cycle_.candidates_.bits(), nominated, diagnosis, &verdicts,
                                with.details ? &details : nullptr);
   std::vector<cache::Slot> feasible;
-  explanation.nodes.reserve(bitmap::count(cycle_.candidates_.data(), cycle_.candidates_.size()));
+  explanation.nodes.reserve(cycle_.candidates_.count());
   std::vector<std::size_t> place_of(cycle_.snapshot_.slot_count(), k_no_place);
   for (const cache::Slot slot : cycle_.snapshot_.order()) {
-    if (!bitmap::test(cycle_.candidates_.data(), slot)) continue;
+    if (!cycle_.candidates_.contains(slot)) continue;
     NodeExplanation node;
     node.node = cycle_.snapshot_.row(slot).node->name;
     node.code = verdicts[slot].code;

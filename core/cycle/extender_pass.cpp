@@ -28,8 +28,8 @@ std::uint32_t ExtenderPass::rejected_outside(const std::vector<std::uint64_t>& c
   return static_cast<std::uint32_t>(outside) + static_cast<std::uint32_t>(unknown_.size());
 }
 
-void ExtenderPass::leave_out(std::vector<std::uint64_t>& candidates) const {
-  for (const auto& [slot, rejected] : said_) bitmap::clear(candidates.data(), slot);
+void ExtenderPass::leave_out(framework::CandidateNodes& candidates) const {
+  for (const auto& [slot, rejected] : said_) candidates.leave_out(slot);
 }
 
 void ExtenderPass::add_to(Diagnosis& diagnosis) const {

@@ -8,6 +8,7 @@
 
 #include "cycle/diagnosis.hpp"
 #include "extender/extenders.hpp"
+#include "framework/view/candidate_nodes.hpp"
 
 namespace berth::cycle {
 
@@ -35,8 +36,8 @@ class ExtenderPass {
   Status filter(const model::Pod& pod, std::vector<cache::Slot>& feasible);
   /// Nodes that were rejected by name since begin(), those outside `counted` (by slot) and the snapshot.
   std::uint32_t rejected_outside(const std::vector<std::uint64_t>& counted) const;
-  /// Takes the nodes out of `candidates` (by slot) whose verdict is an extender's.
-  void leave_out(std::vector<std::uint64_t>& candidates) const;
+  /// Takes the nodes out of `candidates` whose verdict is an extender's.
+  void leave_out(framework::CandidateNodes& candidates) const;
   /// Adds what was said since begin().
   void add_to(Diagnosis& diagnosis) const;
   /// Null unless an extender rejected the node by name.

@@ -87,13 +87,27 @@ framework::NodeVerdict FilterPass::judge_nominated(framework::CycleContext& cont
   return judge_with(context, slot, filters, {});
 }
 
-bool FilterPass::run_few(framework::CycleContext& context, const Candidates& candidates, std::size_t start,
+void FilterFindings::begin(std::size_t words) {
+  feasible.clear();
+  rejected = 0;
+  error.clear();
+  if (few_rejected_ && rejected_nodes.size() == words)
+    for (const cache::Slot slot : *few_rejected_) bitmap::clear(rejected_nodes.data(), slot);
+  else
+    rejected_nodes.assign(words, 0);
+  few_rejected_.reset();
+}
+
+void FilterFindings::reject_few(std::span<const cache::Slot> nodes) {
+  few_rejected_.emplace(nodes.begin(), nodes.end());
+  for (const cache::Slot slot : nodes) bitmap::set(rejected_nodes.data(), slot);
+  rejected = static_cast<std::uint32_t>(nodes.size());
+}
+
+bool FilterPass::run_few(framework::CycleContext& context, std::span<const cache::Slot> candidates, std::size_t start,
                          FilterFindings& out) {
-  const std::size_t count = candidates.count;
-  few_.clear();
-  for (std::size_t w = 0; w < snapshot_.word_count() && few_.size() != count; ++w)
-    for (std::uint64_t rest = candidates.nodes[w]; rest != 0; rest &= rest - 1)
-      few_.push_back(static_cast<cache::Slot>(w * 64 + static_cast<std::size_t>(std::countr_zero(rest))));
+  const std::size_t count = candidates.size();
+  few_.assign(candidates.begin(), candidates.end());
   const auto place = snapshot_.order_index();
   std::sort(few_.begin(), few_.end(), [&](cache::Slot a, cache::Slot b) { return place[a] < place[b]; });
   std::rotate(few_.begin(), few_.begin() + static_cast<std::ptrdiff_t>(start % count), few_.end());
@@ -105,30 +119,20 @@ bool FilterPass::run_few(framework::CycleContext& context, const Candidates& can
     scratch_.errors.clear();
     return false;
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    if ((alive >> i & 1) != 0) {
-      out.feasible.push_back(few_[i]);
-      continue;
-    }
-    ++out.rejected;
-    bitmap::set(out.rejected_nodes.data(), few_[i]);
-  }
+  few_rejected_.clear();
+  for (std::size_t i = 0; i < count; ++i) ((alive >> i & 1) != 0 ? out.feasible : few_rejected_).push_back(few_[i]);
+  out.reject_few(few_rejected_);
   return true;
 }
 
-void FilterPass::run(framework::CycleContext& context, const Candidates& taking, const Nominated& nominated,
-                     std::int64_t wanted, std::size_t start, FilterFindings& out) {
-  const std::uint64_t* const candidates = taking.nodes;
-  const std::size_t taking_part = taking.count;
-  out.feasible.clear();
-  out.rejected = 0;
-  out.error.clear();
-  const std::size_t words = snapshot_.word_count();
-  out.rejected_nodes.assign(words, 0);
-  constexpr std::size_t k_few = 64;
-  if (taking_part != 0 && taking_part <= k_few && taking_part != snapshot_.node_count() && nominated.empty() &&
-      wanted >= static_cast<std::int64_t>(taking_part) && run_few(context, taking, start, out))
+void FilterPass::run(framework::CycleContext& context, const framework::CandidateNodes& taking,
+                     const Nominated& nominated, std::int64_t wanted, std::size_t start, FilterFindings& out) {
+  const std::size_t taking_part = taking.count();
+  out.begin(snapshot_.word_count());
+  if (!taking.few().empty() && nominated.empty() && wanted >= static_cast<std::int64_t>(taking_part) &&
+      run_few(context, taking.few(), start, out))
     return;
+  const std::uint64_t* const candidates = taking.bits();
   judge_blocks(context, candidates);
   std::map<cache::Slot, std::string> nominated_errors;
   for (const auto& [slot, pods] : nominated) {

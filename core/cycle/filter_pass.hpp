@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "framework/cycle_context.hpp"
 #include "framework/points/filter.hpp"
 #include "framework/profile_runtime.hpp"
+#include "framework/view/candidate_nodes.hpp"
 #include "framework/view/node_blocks.hpp"
 
 namespace berth::cycle {
@@ -22,6 +24,14 @@ struct FilterFindings {
   std::uint32_t rejected = 0;                 // nodes that were rejected before the search stopped
   std::vector<std::uint64_t> rejected_nodes;  // by slot: the same nodes
   std::string error;                          // not empty: a filter broke on a node that the search reached
+
+  /// Nothing yet, of a snapshot with bitmaps of so many words.
+  void begin(std::size_t words);
+  /// The only nodes that are rejected are these: what follows clears no more than them.
+  void reject_few(std::span<const cache::Slot> nodes);
+
+ private:
+  std::optional<std::vector<cache::Slot>> few_rejected_;  // absent: rejected_nodes may have any bits
 };
 
 /// Runs the filter chain of a profile over the snapshot.
@@ -36,12 +46,7 @@ class FilterPass {
   FilterPass(cache::Snapshot& snapshot, framework::NodeBlocks& blocks, bool explains_all = false)
       : snapshot_(snapshot), blocks_(blocks), explains_all_(explains_all) {}
 
-  /// Nodes that take part, by slot, and how many.
-  struct Candidates {
-    const std::uint64_t* nodes;
-    std::size_t count;
-  };
-  void run(framework::CycleContext& context, const Candidates& candidates, const Nominated& nominated,
+  void run(framework::CycleContext& context, const framework::CandidateNodes& candidates, const Nominated& nominated,
            std::int64_t wanted, std::size_t start, FilterFindings& out);
 
   /// Verdicts with reasons for every candidate, added to the diagnosis; errors are counted like rejections.
@@ -62,7 +67,8 @@ class FilterPass {
     framework::FilterFailure failure;
   };
   /// Few nodes take part and none ends the search early: they are judged together. False: some filter broke; nothing is found.
-  bool run_few(framework::CycleContext& context, const Candidates& candidates, std::size_t start, FilterFindings& out);
+  bool run_few(framework::CycleContext& context, std::span<const cache::Slot> candidates, std::size_t start,
+               FilterFindings& out);
   /// Every node takes part and none ends the search early.
   void take_all(std::span<const cache::Slot> order, std::size_t begin, FilterFindings& out);
   void judge_blocks(framework::CycleContext& context, const std::uint64_t* candidates);
@@ -92,7 +98,7 @@ class FilterPass {
   std::vector<std::uint64_t> alive_, failed_bits_;
   std::vector<Failed> failed_;
   Filters filters_;
-  std::vector<cache::Slot> few_;
+  std::vector<cache::Slot> few_, few_rejected_;
   std::vector<framework::NodeVerdict> verdicts_;
 };
 

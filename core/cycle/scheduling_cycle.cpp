@@ -9,7 +9,6 @@
 #include "cycle/score_log.hpp"
 #include "framework/plugin_call.hpp"
 #include "framework/point_run.hpp"
-#include "framework/points/pre_filter.hpp"
 #include "framework/points/reserve.hpp"
 
 namespace berth::cycle {
@@ -223,9 +222,8 @@ SchedulingCycle::Choice SchedulingCycle::choose(Search& search) {
   // 1. Pre-filter: reject the pod as a whole, or narrow the nodes.
   Diagnosis& diagnosis = search.diagnosis;
   diagnosis.node_count = node_count;
-  candidates_.assign(snapshot_.nodes(), snapshot_.nodes() + snapshot_.word_count());
-  const framework::PreFilterResult prepared =
-      framework::run_pre_filter(context, candidates_.data(), candidates_.size(), pre_filter_scratch_);
+  candidates_.begin(snapshot_);
+  const framework::PreFilterResult prepared = framework::run_pre_filter(context, candidates_, candidate_memory_);
   forget_changed_plugins();  // some notice only now that something has changed
   diagnosis.unschedulable_plugins = prepared.narrowed_by;
   if (prepared.verdict.code == Code::error) return failure({prepared.verdict.message()});
@@ -243,18 +241,16 @@ SchedulingCycle::Choice SchedulingCycle::choose(Search& search) {
     if (auto choice = try_nominated(search)) return std::move(*choice);
 
   // 3. All candidates.
-  if (prepared.narrowed)
-    diagnosis.absent_reasons = {"node(s) didn't satisfy plugin(s) " +
-                                framework::sorted_names(framework_.names(), diagnosis.unschedulable_plugins)};
-  const std::size_t taking_part = prepared.taking_part(node_count);
+  search.narrowed_by = prepared.narrowed_by;
   const framework::ProfileRuntime& profile = context.profile();
   const bool compares =
       !profile.score.empty() || extender_pass_.any_prioritizes() || extender_pass_.any_filters() ||
       std::any_of(profile.absent.begin(), profile.absent.end(), [](const auto& a) { return a.scores; });
-  const std::int64_t wanted =
-      compares || random_choice_ ? nodes_to_find(static_cast<std::int64_t>(taking_part), percentage(profile)) : 1;
+  const std::int64_t wanted = compares || random_choice_
+                                  ? nodes_to_find(static_cast<std::int64_t>(candidates_.count()), percentage(profile))
+                                  : 1;
   if (auto choice = choose_by_class(search, prepared.narrowed, wanted)) return std::move(*choice);
-  return choose_by_search(search, taking_part, wanted);
+  return choose_by_search(search, wanted);
 }
 
 std::optional<SchedulingCycle::Choice> SchedulingCycle::try_nominated(Search& search) {
@@ -406,13 +402,12 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_groups(Search&
   return Chosen{best->slot, snapshot_.node_count(), feasible, best->total};
 }
 
-SchedulingCycle::Choice SchedulingCycle::choose_by_search(Search& search, std::size_t taking_part,
-                                                          std::int64_t wanted) {
+SchedulingCycle::Choice SchedulingCycle::choose_by_search(Search& search, std::int64_t wanted) {
   framework::CycleContext& context = search.context;
   ++reuse_counts_.evaluated;
   {
     framework::PointRun filtering(context.profile(), observe::Point::filter);
-    filter_pass_.run(context, {candidates_.data(), taking_part}, search.nominated, wanted, start_, findings_);
+    filter_pass_.run(context, candidates_, search.nominated, wanted, start_, findings_);
     if (!findings_.error.empty()) filtering.ended(Code::error);
   }
   // The nominated node's rejection counts once, also when the search did not come to it.
@@ -434,14 +429,13 @@ SchedulingCycle::Choice SchedulingCycle::choose_by_search(Search& search, std::s
 
 Rejection SchedulingCycle::reject_all(Search& search, std::size_t passed_filters) {
   // Of nodes that passed, or that the search did not come to, the plugins have nothing to say.
-  if (passed_filters != 0)
-    for (std::size_t w = 0; w < candidates_.size(); ++w) candidates_[w] &= findings_.rejected_nodes[w];
+  if (passed_filters != 0) candidates_.keep(findings_.rejected_nodes.data());
   extender_pass_.leave_out(candidates_);
   diagnose(search);
   Diagnosis& diagnosis = search.diagnosis;
   extender_pass_.add_to(diagnosis);
   const std::optional<Probe>& probe = search.probe;
-  if (probe && !bitmap::test(candidates_.data(), probe->slot) && extender_pass_.said_about(probe->slot) == nullptr) {
+  if (probe && !candidates_.contains(probe->slot) && extender_pass_.said_about(probe->slot) == nullptr) {
     const model::PluginSet known = diagnosis.unschedulable_plugins;
     diagnosis.add(probe->slot, probe->verdict);
     diagnosis.unschedulable_plugins = known;
@@ -494,12 +488,15 @@ void SchedulingCycle::diagnose(Search& search) {
     diagnosis.unschedulable.assign(snapshot_.word_count(), 0);
     diagnosis.unresolvable.assign(snapshot_.word_count(), 0);
   }
-  filter_pass_.diagnose(search.context, candidates_.data(), search.nominated, diagnosis, nullptr);
+  filter_pass_.diagnose(search.context, candidates_.bits(), search.nominated, diagnosis, nullptr);
 }
 
 Rejection SchedulingCycle::reject(Search& search) {
   framework::CycleContext& context = search.context;
   const GangAttempt* const gang = search.gang;
+  if (!search.narrowed_by.empty())
+    search.diagnosis.absent_reasons = {"node(s) didn't satisfy plugin(s) " +
+                                       framework::sorted_names(framework_.names(), search.narrowed_by)};
   const Diagnosis& diagnosis = search.kept != nullptr ? search.kept->diagnosis : search.diagnosis;
   Rejection rejection;
   rejection.code = Code::unschedulable;
@@ -514,6 +511,9 @@ Rejection SchedulingCycle::reject(Search& search) {
       context, diagnosis.unschedulable.data(), diagnosis.unresolvable.data(), snapshot_.word_count());
   context.show_nominated(nullptr);
   context.show_exemption(nullptr);
+  if (preemption_ != nullptr && options_.reuse == config::VerdictReuse::verify)
+    for (const preemption::ChangedAnswer& changed : preemption_->changed_answers(context.cycle_id()))
+      reuse_check_.add_victims(context, changed);
   observe::V(5).info("Status after running PostFilter plugins for pod",
                      {{"pod", *context.pod()}, {"status", answer.message}});
   rejection.post_filter_message = std::move(answer.message);
@@ -583,11 +583,10 @@ bool SchedulingCycle::agrees(const framework::CycleContext& of_class, std::uint3
   // In a context without a class plugins count from the start.
   auto context = framework_.pool(framework_.index_of(of_class.pod()->scheduler_name)).take();
   context->begin(of_class.pod(), 0, ++cycle_id_, &snapshot_);
-  std::vector<std::uint64_t> candidates(snapshot_.nodes(), snapshot_.nodes() + snapshot_.word_count());
-  const framework::PreFilterResult prepared =
-      framework::run_pre_filter(*context, candidates.data(), candidates.size(), pre_filter_scratch_);
-  filter_pass_.run(*context, {candidates.data(), prepared.taking_part(snapshot_.node_count())}, {},
-                   snapshot_.node_count(), start_, findings_);
+  framework::CandidateNodes candidates;
+  candidates.begin(snapshot_);
+  const framework::PreFilterResult prepared = framework::run_pre_filter(*context, candidates, candidate_memory_);
+  filter_pass_.run(*context, candidates, {}, snapshot_.node_count(), start_, findings_);
   const std::vector<cache::Slot>& found = findings_.feasible;
   if (!prepared.verdict.success() || prepared.narrowed || !findings_.error.empty() || found.size() != feasible)
     return false;

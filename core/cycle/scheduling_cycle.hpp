@@ -22,6 +22,7 @@
 #include "cycle/score_pass.hpp"
 #include "framework/framework.hpp"
 #include "framework/points/post_filter.hpp"
+#include "framework/points/pre_filter.hpp"
 #include "preemption/preemption.hpp"
 #include "queue/nomination.hpp"
 #include "queue/scheduling_queue.hpp"
@@ -151,6 +152,7 @@ class SchedulingCycle {
     framework::CycleContext& context;
     const GangAttempt* gang;  // null: the pod is not one of several that are tried together
     Nominated nominated = {};
+    model::PluginSet narrowed_by = {};  // plugins that left some nodes out before they were judged
     Diagnosis diagnosis = {};
     const KeptDiagnosis* kept = nullptr;  // of the class, in place of `diagnosis`
     std::optional<Probe> probe = {};      // its nominated node, which rejected it
@@ -164,7 +166,7 @@ class SchedulingCycle {
   std::optional<Choice> choose_by_groups(Search& search, ClassEntry& entry);
   /// No node fits a pod of the class.
   Choice reject_class(Search& search, ClassEntry& entry);
-  Choice choose_by_search(Search& search, std::size_t taking_part, std::int64_t wanted);
+  Choice choose_by_search(Search& search, std::int64_t wanted);
   /// No node is left after plugins and extenders; `passed_filters`: so many were after the plugins.
   Rejection reject_all(Search& search, std::size_t passed_filters);
   Choice score_and_select(framework::CycleContext& context, std::span<const cache::Slot> feasible,
@@ -205,7 +207,8 @@ class SchedulingCycle {
   const std::function<void(const UndeclaredInput& input, const model::Pod& pod)> on_undeclared_input_;
   framework::DomainColumns columns_;  // of the pod at hand
   FilterFindings findings_;
-  std::vector<std::uint64_t> candidates_, pre_filter_scratch_;
+  framework::CandidateNodes candidates_;
+  framework::CandidateMemory candidate_memory_;
   std::vector<std::int64_t> totals_;
   framework::Arena spare_views_;  // between two pods that get nodes together
   std::uint64_t cycle_id_ = 0;

@@ -2,12 +2,24 @@
 #pragma once
 #include <cstdint>
 #include <list>
+#include <string>
 #include <vector>
 
 #include "berth/ext/preemption.h"
 #include "cache/snapshot.hpp"
+#include "framework/plugin_instance.hpp"
 
 namespace berth::preemption {
+
+/// Whether answers are kept: no; yes; or yes, and each is held against a fresh one before it counts.
+enum class AnswerReuse : std::uint8_t { off, on, verify };
+
+/// A kept answer that is not what the node says now, though nothing has changed that it should depend on.
+struct ChangedAnswer {
+  cache::Slot slot = cache::k_no_slot;
+  const framework::PluginInstance* plugin = nullptr;  // the filter that says otherwise; null: not known
+  std::string kept, fresh;  // "no pod may go", "evictions make no room", "evictions make room"
+};
 
 /// What all nodes said when pods of one class asked whom to evict, kept from one search to the next. A node is asked again
 /// when it has changed, and no other is: where every filter judges a node by the node alone, so is the answer.
@@ -29,7 +41,9 @@ class KeptAnswers {
   };
   enum class Kind : std::uint8_t { unknown, no_victims, no_room, room };
 
-  explicit KeptAnswers(Question question) : question_(std::move(question)) {}
+  /// keeps_rejectors: which filter said that evictions make no room is to be known later.
+  explicit KeptAnswers(Question question, bool keeps_rejectors = false)
+      : question_(std::move(question)), keeps_rejectors_(keeps_rejectors) {}
   const Question& question() const noexcept { return question_; }
 
   /// Forgets the answers of nodes that have changed since the last call.
@@ -40,11 +54,30 @@ class KeptAnswers {
   /// Requires: its kind is room.
   const std::uint64_t* rank(cache::Slot slot) const noexcept { return &ranks_[slot * question_.rank_words]; }
   void forget(cache::Slot slot) noexcept { answers_[slot].kind = Kind::unknown; }
-  void keep(cache::Slot slot, Kind kind) noexcept { answers_[slot].kind = kind; }
+  void keep(cache::Slot slot, Kind kind, const framework::PluginInstance* rejector = nullptr) noexcept {
+    answers_[slot].kind = kind;
+    if (keeps_rejectors_) rejectors_[slot] = rejector;
+  }
   void keep_room(cache::Slot slot, std::uint32_t violations, const std::uint64_t* rank) noexcept;
 
+  /// The filter that said last that evictions make no room; null: not known.
+  const framework::PluginInstance* rejector(cache::Slot slot) const noexcept {
+    return keeps_rejectors_ ? rejectors_[slot] : nullptr;
+  }
+  bool keeps_rejectors() const noexcept { return keeps_rejectors_; }
+
+  /// Whether both hold the same answer of the node.
+  bool agrees(const KeptAnswers& other, cache::Slot slot) const noexcept;
+  /// Takes the answers of the other, which is to the same question and of the same snapshot.
+  void take(KeptAnswers& other) noexcept;
+
+  /// Some answer turned out to be none of the node's: none is kept to this question any more.
+  void refute() noexcept;
+  bool is_refuted() const noexcept { return refuted_; }
+
   std::size_t bytes() const noexcept {
-    return sizeof(*this) + answers_.capacity() * sizeof(Answer) + ranks_.capacity() * sizeof(std::uint64_t);
+    return sizeof(*this) + rejectors_.capacity() * sizeof(rejectors_[0]) + answers_.capacity() * sizeof(Answer) +
+           ranks_.capacity() * sizeof(std::uint64_t);
   }
 
  private:
@@ -54,9 +87,12 @@ class KeptAnswers {
   };
 
   const Question question_;
+  const bool keeps_rejectors_;
+  bool refuted_ = false;
   std::uint64_t position_ = 0, membership_ = 0;
-  std::vector<Answer> answers_;       // by slot
-  std::vector<std::uint64_t> ranks_;  // by slot, then word
+  std::vector<Answer> answers_;                              // by slot
+  std::vector<std::uint64_t> ranks_;                         // by slot, then word
+  std::vector<const framework::PluginInstance*> rejectors_;  // by slot, or none
 };
 
 /// The answers that are kept, those to the latest questions first. A question that is asked for the first time is only
@@ -68,9 +104,10 @@ class KeptAnswersTable {
   static constexpr std::size_t k_questions_max = 64;
   static constexpr std::size_t k_bytes_max = std::size_t{16} << 20;
 
-  /// Null when it is the first time. Valid until the next call.
+  explicit KeptAnswersTable(bool keeps_rejectors = false) : keeps_rejectors_(keeps_rejectors) {}
+
+  /// Null when it is the first time, or when an answer to it was refuted. Valid until the next call.
   KeptAnswers* find(const KeptAnswers::Question& question);
-  void drop(const KeptAnswers& answers);
   void clear() noexcept { entries_.clear(); }
   /// Takes the size of the answers to the latest question into account.
   void settle();
@@ -78,6 +115,7 @@ class KeptAnswersTable {
   std::size_t size() const noexcept { return entries_.size(); }
 
  private:
+  const bool keeps_rejectors_;
   std::list<KeptAnswers> entries_;
 };
 

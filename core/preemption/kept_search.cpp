@@ -10,7 +10,7 @@ namespace berth::preemption {
 
 /// A filter that is told of single pods judges a node by more than the node, and so may one whose answers are not reused.
 std::optional<KeptAnswers::Question> VictimSearchRun::question_to_keep() const {
-  if (!search_.keeps_answers_ || context_.pod_class() == 0 || keep_all_ || request_.may_go != nullptr ||
+  if (search_.reuse_ == AnswerReuse::off || context_.pod_class() == 0 || keep_all_ || request_.may_go != nullptr ||
       context_.exemption() != nullptr)
     return std::nullopt;
   KeptAnswers::Question question{
@@ -43,6 +43,7 @@ bool VictimSearchRun::search_kept() {
   keeping_ = kept;
   search(asked_);
   keeping_ = nullptr;
+  if (search_.reuse_ == AnswerReuse::verify) check_kept(*kept);
   search_.kept_.settle();
   ++search_.kept_counts_.searches;
   search_.kept_counts_.asked += asked_.size();
@@ -76,7 +77,7 @@ bool VictimSearchRun::search_kept() {
     if (!choice_.best ||
         !std::equal(kept->rank(best), kept->rank(best) + request_.policy->rank_words, choice_.best->rank.begin())) {
       ++search_.kept_counts_.refuted;
-      search_.kept_.drop(*kept);
+      kept->refute();
       choice_ = {};
       choice_.cycle_id = context_.cycle_id();
       violating_ = 0;
@@ -99,8 +100,55 @@ bool VictimSearchRun::search_kept() {
   return true;
 }
 
-void VictimSearchRun::no_room(cache::Slot slot) {
-  if (keeping_ != nullptr) keeping_->keep(slot, KeptAnswers::Kind::no_room);
+/// Asks every node again. What differs is told, and what the nodes say now takes the place of what they said.
+void VictimSearchRun::check_kept(KeptAnswers& kept) {
+  KeptAnswers fresh(kept.question(), true);
+  fresh.catch_up(host_.snapshot);
+  keeping_ = &fresh;
+  search(nodes_);
+  keeping_ = nullptr;
+  for (const cache::Slot slot : nodes_) {
+    using Kind = KeptAnswers::Kind;
+    const Kind was = kept.kind(slot), is = fresh.kind(slot);
+    if (is == Kind::unknown || was == Kind::unknown || kept.agrees(fresh, slot)) continue;
+    const framework::PluginInstance* const plugin = is == Kind::no_room    ? fresh.rejector(slot)
+                                                    : was == Kind::no_room ? kept.rejector(slot)
+                                                                           : only_filter();
+    search_.changed_answers_.push_back({slot, plugin, text_of(kept, slot), text_of(fresh, slot)});
+    if (search_.changed_answers_.size() == VictimSearch::k_changed_answers_max) break;
+  }
+  search_.kept_counts_.changed += search_.changed_answers_.size();
+  kept.take(fresh);
+}
+
+const framework::PluginInstance* VictimSearchRun::only_filter() const noexcept {
+  const framework::PluginInstance* only = nullptr;
+  for (const framework::PluginInstance* filter : context_.profile().filter) {
+    if (context_.skips_filter(*filter)) continue;
+    if (only != nullptr) return nullptr;
+    only = filter;
+  }
+  return only;
+}
+
+std::string VictimSearchRun::text_of(const KeptAnswers& answers, cache::Slot slot) const {
+  switch (answers.kind(slot)) {
+    case KeptAnswers::Kind::no_victims:
+      return "no pod may go";
+    case KeptAnswers::Kind::no_room:
+      return "evictions make no room";
+    case KeptAnswers::Kind::room:
+      break;
+    case KeptAnswers::Kind::unknown:
+      return "not asked";
+  }
+  std::string text = "evictions make room, of rank";
+  for (std::uint32_t w = 0; w < request_.policy->rank_words; ++w) text += fmt::format(" {}", answers.rank(slot)[w]);
+  return text;
+}
+
+void VictimSearchRun::no_room(cache::Slot slot, const framework::PluginInstance* rejector) {
+  if (keeping_ != nullptr) keeping_->keep(slot, KeptAnswers::Kind::no_room, rejector);
   without_room_.push_back(slot);
 }
 

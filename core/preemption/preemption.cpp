@@ -153,7 +153,7 @@ std::vector<framework::HostService> Preemption::services() {
 
 VictimSearch& Preemption::search_of(const framework::PluginInstance& plugin) {
   std::unique_ptr<VictimSearch>& search = searches_[&plugin];
-  if (!search) search = std::make_unique<VictimSearch>(plugin.host(), *budgets_, keeps_answers_);
+  if (!search) search = std::make_unique<VictimSearch>(plugin.host(), *budgets_, reuse_);
   return *search;
 }
 
@@ -162,6 +162,14 @@ const VictimChoice* Preemption::choice_of(const framework::PluginInstance& plugi
   if (found == searches_.end()) return nullptr;
   const VictimChoice& last = found->second->last();
   return last.best && last.cycle_id == cycle_id ? &last : nullptr;
+}
+
+std::vector<ChangedAnswer> Preemption::changed_answers(std::uint64_t cycle_id) const {
+  std::vector<ChangedAnswer> changed;
+  for (const auto& [plugin, search] : searches_)
+    if (search->last().cycle_id == cycle_id)
+      changed.insert(changed.end(), search->changed_answers().begin(), search->changed_answers().end());
+  return changed;
 }
 
 std::optional<PreemptionReport> Preemption::report(const framework::PluginInstance& plugin, std::uint64_t cycle_id,

@@ -28,10 +28,11 @@ const std::vector<std::string_view>& service_ids();
 class Preemption {
  public:
   /// `is_used`: some plugin declares the service, so that disruption budgets are watched. `review`: lets extenders drop
-  /// candidates and change their victims; empty: there are none. `keeps_answers`: of nodes, from one search to the next.
+  /// candidates and change their victims; empty: there are none. `reuse`: of answers of nodes, from one search to the
+  /// next.
   Preemption(framework::ObjectStore& objects, bool is_used, BudgetReader read_budget, CandidateReview review = {},
-             bool keeps_answers = true)
-      : review_(std::move(review)), keeps_answers_(keeps_answers) {
+             AnswerReuse reuse = AnswerReuse::on)
+      : review_(std::move(review)), reuse_(reuse) {
     if (is_used) budgets_.emplace(objects, std::move(read_budget));
   }
   Preemption(const Preemption&) = delete;
@@ -48,11 +49,13 @@ class Preemption {
   /// Why that node was chosen, if the plugin's search in this cycle chose it.
   std::optional<PreemptionReport> report(const framework::PluginInstance& plugin, std::uint64_t cycle_id,
                                          cache::Slot node) const;
+  /// Kept answers that the searches of this cycle did not find confirmed.
+  std::vector<ChangedAnswer> changed_answers(std::uint64_t cycle_id) const;
   const CandidateReview& review() const noexcept { return review_; }
 
  private:
   const CandidateReview review_;
-  const bool keeps_answers_;
+  const AnswerReuse reuse_;
   std::optional<DisruptionBudgets> budgets_;
   std::map<const framework::PluginInstance*, std::unique_ptr<VictimSearch>> searches_;
 };

@@ -16,6 +16,7 @@ namespace berth::preemption {
 
 const VictimChoice& VictimSearch::run(framework::CycleContext& context, const berth_preemption_request_v1& request,
                                       void* self, const CandidateReview& review, const framework::PodFields& shown) {
+  changed_answers_.clear();
   return last_ = VictimSearchRun(*this, context, request, self, review, shown).choose();
 }
 
@@ -299,12 +300,13 @@ void VictimSearchRun::run_chunk(std::span<const cache::Slot> slots) {
   }
   // 1. Without all of them.
   trial_ = alive_;
-  rows_.judge(alive_.data(), false, {});
+  if (wants_rejectors()) verdicts_.assign(words * 64, {});
+  rows_.judge(alive_.data(), false, wants_rejectors() ? std::span(verdicts_) : std::span<framework::NodeVerdict>());
   bitmap::for_each(trial_.data(), words, [&](std::size_t r) {
     if (bitmap::test(alive_.data(), r)) return;
     const auto row = static_cast<std::uint32_t>(r);
     if (rows_.error(row).empty())
-      no_room(nodes[r]);
+      no_room(nodes[r], wants_rejectors() ? verdicts_[r].plugin : nullptr);
     else
       broken_.emplace(nodes[r], rows_.error(row));
   });
@@ -536,7 +538,7 @@ void VictimSearchRun::search_alone(Row& row, cache::Slot slot, bool& fits) {
   evict_all(row);
   Result<framework::NodeVerdict> verdict = judge_alone(row, slot);
   if (broken(verdict)) return;
-  if (verdict->code != framework::Code::success) return no_room(slot);
+  if (verdict->code != framework::Code::success) return no_room(slot, verdict->plugin);
   for (std::uint32_t turn = 0; turn < row.count; ++turn) {
     const std::uint32_t v = row.offset + turns_[row.offset + turn];
     evicted_[v] = 0;

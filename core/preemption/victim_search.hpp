@@ -78,18 +78,19 @@ struct VictimChoice {
 ///          Nodes where a pod would have to go that the attempt spares are no candidates.
 /// Kept:    where all filters that take part judge a node by itself, pods of a class ask a node again only when it has
 ///          changed, and the others' answers stand (KeptAnswers). The choice is the same; the second best may be another,
-///          because no node was given up.
+///          because no node was given up. A node that says otherwise when its turn comes ends that for the question.
 /// Ties:    equal ranks: the node that stands earlier in list order.
 /// Threads: the scheduling thread.
 /// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/preemption.go,
 ///          pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.
 class VictimSearch {
  public:
-  /// keeps_answers: from one search to the next.
-  VictimSearch(framework::Host& host, DisruptionBudgets& budgets, bool keeps_answers = true)
+  /// reuse: of answers of nodes, from one search to the next.
+  VictimSearch(framework::Host& host, DisruptionBudgets& budgets, AnswerReuse reuse = AnswerReuse::on)
       : host_(host),
         budgets_(budgets),
-        keeps_answers_(keeps_answers),
+        reuse_(reuse),
+        kept_(reuse == AnswerReuse::verify),
         index_(host),
         rows_(host),
         alone_blocks_(host.snapshot) {}
@@ -103,8 +104,12 @@ class VictimSearch {
     std::uint64_t searches = 0;  // that were answered by what was kept
     std::uint64_t asked = 0;     // nodes that had to be asked in them
     std::uint64_t refuted = 0;   // of these: what was kept was not what the node says now
+    std::uint64_t changed = 0;   // kept answers that a fresh one did not confirm, under AnswerReuse::verify
   };
   const KeptCounts& kept_counts() const noexcept { return kept_counts_; }
+  /// Of the last run, under AnswerReuse::verify: the first kept answers that were not confirmed.
+  const std::vector<ChangedAnswer>& changed_answers() const noexcept { return changed_answers_; }
+  static constexpr std::size_t k_changed_answers_max = 16;
 
  private:
   friend class VictimSearchRun;
@@ -130,6 +135,7 @@ class VictimSearch {
     std::vector<std::uint8_t> evicted_;
     std::vector<std::uint32_t> turns_;  // order of coming back, as distance from Row::first
     std::vector<std::uint64_t> alive_, trial_;
+    std::vector<framework::NodeVerdict> verdicts_;  // why rows do not fit, where that is kept
     std::vector<std::uint32_t> changed_;
     std::vector<berth_victims_v1> to_rank_;
     std::vector<std::uint64_t> ranks_;
@@ -145,9 +151,10 @@ class VictimSearch {
 
   framework::Host& host_;
   DisruptionBudgets& budgets_;
-  const bool keeps_answers_;
+  const AnswerReuse reuse_;
   KeptAnswersTable kept_;
   KeptCounts kept_counts_;
+  std::vector<ChangedAnswer> changed_answers_;
   VictimIndex index_;
   WhatIfRows rows_;
   framework::NodeBlocks alone_blocks_;

@@ -36,7 +36,13 @@ class VictimSearchRun : private VictimSearch::Buffers {
   std::optional<KeptAnswers::Question> question_to_keep() const;
   /// The search by answers that are kept. False: all nodes have to be searched.
   bool search_kept();
-  void no_room(cache::Slot slot);
+  void check_kept(KeptAnswers& kept);
+  /// The one filter that takes part; null: there are several.
+  const framework::PluginInstance* only_filter() const noexcept;
+  std::string text_of(const KeptAnswers& answers, cache::Slot slot) const;
+  /// rejector: the filter that says so, where it is known.
+  void no_room(cache::Slot slot, const framework::PluginInstance* rejector);
+  bool wants_rejectors() const noexcept { return keeping_ != nullptr && keeping_->keeps_rejectors(); }
   /// How many collect_nodes() would find.
   std::uint32_t count_nodes() const noexcept;
   void run_chunk(std::span<const cache::Slot> slots);

@@ -5,6 +5,7 @@
 #include <boost/heap/d_ary_heap.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <deque>
 
 #include "queue/record.hpp"
 
@@ -38,9 +39,10 @@ class OrderedByCallback {
   boost::unordered_flat_map<std::uint64_t, Seen> seen_;
 };
 
-/// A heap of records ordered by `Lead` (an expiry, where there is one), then by the policy's key, its before() and
-/// arrival.
+/// Records ordered by `Lead` (an expiry, where there is one), then by the policy's key, its before() and arrival.
 ///
+/// Those that come in order, as pods of one priority do, stand in a line: to add one or to take the first costs the same
+/// however many there are, and which come next is known, so that their memory is asked for ahead. The others are in a heap.
 /// Entries carry their key, so that sifting touches no record. Removing a record only makes its entry stale (the
 /// record's stamp moves on); stale entries are dropped when they surface, or all at once when they outnumber the
 /// living.
@@ -63,7 +65,10 @@ class ReadyHeap {
     entry.slot = record.slot;
     entry.stamp = ++record.stamp;
     if (callback_.used()) callback_.keep(entry.id(), record);
-    heap_.push(entry);
+    if (line_.empty() || !Later{&callback_}(line_.back(), entry))
+      line_.push_back(entry);
+    else
+      heap_.push(entry);
     most_ = std::max(most_, heap_.size());
     record.place = place_;
     ++size_;
@@ -74,13 +79,14 @@ class ReadyHeap {
     ++record.stamp;
     record.place = Place::nowhere;
     --size_;
-    if (heap_.size() > k_compact_above && heap_.size() > 2 * size_) compact();
+    const std::size_t entries = heap_.size() + line_.size();
+    if (entries > k_compact_above && entries > 2 * size_) compact();
   }
 
   /// The first record, or null.
   Record* top() {
-    while (!heap_.empty()) {
-      const Entry& entry = heap_.top();
+    while (!heap_.empty() || !line_.empty()) {
+      const Entry& entry = first();
       Record* const record = records_.find(entry.slot);
       if (record != nullptr && record->stamp == entry.stamp) return record;
       pop_entry();
@@ -91,6 +97,7 @@ class ReadyHeap {
     Record* record = top();
     if (record == nullptr) return nullptr;
     pop_entry();
+    fetch_ahead();
     ++record->stamp;
     record->place = Place::nowhere;
     --size_;
@@ -99,6 +106,8 @@ class ReadyHeap {
 
  private:
   static constexpr std::size_t k_compact_above = 64;
+  // Places in the line whose record, and whose pod, are asked for; a decision takes longer than memory does.
+  static constexpr std::size_t k_record_ahead = 6, k_pod_ahead = 3;
   struct Lead {
     std::int64_t value = 0;
   };
@@ -126,31 +135,57 @@ class ReadyHeap {
   };
   using Heap = boost::heap::d_ary_heap<Entry, boost::heap::arity<4>, boost::heap::compare<Later>>;
 
+  bool line_is_first() const {
+    return heap_.empty() || (!line_.empty() && !Later{&callback_}(line_.front(), heap_.top()));
+  }
+  /// Requires: there is an entry.
+  const Entry& first() const { return line_is_first() ? line_.front() : heap_.top(); }
+
+  void fetch_ahead() {
+    if (line_.size() <= k_record_ahead) return;
+    if (const Record* later = records_.find(line_[k_record_ahead].slot)) fetch_bytes(*later);
+    const Entry& sooner = line_[k_pod_ahead];
+    const Record* const record = records_.find(sooner.slot);
+    if (record != nullptr && record->stamp == sooner.stamp) fetch_bytes(*record->pod);
+  }
+  template <typename T>
+  static void fetch_bytes(const T& object) noexcept {
+    const auto* const begin = reinterpret_cast<const char*>(&object);
+    for (std::size_t at = 0; at < sizeof(T); at += 64) __builtin_prefetch(begin + at, 1);
+  }
+
   void pop_entry() {
-    const std::uint64_t id = heap_.top().id();
-    heap_.pop();
+    const bool of_line = line_is_first();
+    const std::uint64_t id = of_line ? line_.front().id() : heap_.top().id();
+    if (of_line)
+      line_.pop_front();
+    else
+      heap_.pop();
     if (callback_.used()) callback_.drop(id);
     if (most_ > k_compact_above && heap_.size() < most_ / 2) compact();  // a heap never gives memory back by itself
   }
   void compact() {
+    const auto lives = [&](const Entry& entry) {
+      const Record* const record = records_.find(entry.slot);
+      if (record != nullptr && record->stamp == entry.stamp) return true;
+      if (callback_.used()) callback_.drop(entry.id());
+      return false;
+    };
     Heap living(Later{&callback_});
-    living.reserve(size_);
-    for (const Entry& entry : heap_) {
-      if (const Record* record = records_.find(entry.slot); record != nullptr && record->stamp == entry.stamp)
-        living.push(entry);
-      else if (callback_.used())
-        callback_.drop(entry.id());
-    }
+    for (const Entry& entry : heap_)
+      if (lives(entry)) living.push(entry);
     heap_.swap(living);
     most_ = heap_.size();
+    std::erase_if(line_, [&](const Entry& entry) { return !lives(entry); });
   }
 
   RecordTable& records_;
   const Place place_;
   OrderedByCallback callback_;
   Heap heap_;
+  std::deque<Entry> line_;
   std::size_t size_ = 0;
-  std::size_t most_ = 0;  // entries since the last compact()
+  std::size_t most_ = 0;  // entries of the heap since the last compact()
 };
 
 }  // namespace berth::queue

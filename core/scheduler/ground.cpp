@@ -27,6 +27,18 @@ preemption::BudgetReader budget_reader(SymbolTable& symbols) {
   };
 }
 
+preemption::AnswerReuse answer_reuse(config::VerdictReuse reuse) {
+  switch (reuse) {
+    case config::VerdictReuse::on:
+      return preemption::AnswerReuse::on;
+    case config::VerdictReuse::verify:
+      return preemption::AnswerReuse::verify;
+    case config::VerdictReuse::off:
+      break;
+  }
+  return preemption::AnswerReuse::off;
+}
+
 preemption::CandidateReview candidate_review(extender::Extenders* extenders) {
   if (extenders == nullptr || !extenders->any_preempts()) return {};
   return
@@ -85,7 +97,7 @@ Ground::Ground(SchedulerParts given)
       handling_times(metrics),
       preemption(objects, declares(parts.configuration, parts.plugins, preemption::k_service),
                  budget_reader(parts.symbols), candidate_review(parts.extenders),
-                 parts.configuration.plugins.verdict_reuse == config::VerdictReuse::on) {
+                 answer_reuse(parts.configuration.plugins.verdict_reuse)) {
   if (parts.recorder == nullptr) return;
   recording = std::make_unique<DecisionRecording>(*parts.recorder, cache, snapshot);
   cache.tell(recording.get());

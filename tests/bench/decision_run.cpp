@@ -73,6 +73,15 @@ void decide_gang(scheduler::ManualScheduler& scheduler, queue::Ticket first, std
   }
 }
 
+cluster::Manifests manifests_of(const Workload& workload) {
+  cluster::Manifests manifests;
+  for (const auto& node : workload.nodes) manifests.objects.emplace_back(node);
+  for (const auto& object : workload.objects) manifests.objects.emplace_back(object);
+  for (const auto& pod : workload.bound) manifests.objects.emplace_back(pod);
+  for (const auto& pod : workload.pods) manifests.objects.emplace_back(pod);
+  return manifests;
+}
+
 }  // namespace
 
 config::RawConfiguration raw_configuration(bool gangs, const std::string& file) {
@@ -98,12 +107,10 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
   auto made = app::SinglePass::make(symbols, configuration, plugins, 0, recording.recorder);
   if (!made.ok()) throw std::runtime_error(made.error().render());
   const std::unique_ptr<app::SinglePass> pass = std::move(*made);
-  cluster::Manifests manifests;
-  for (const auto& node : workload.nodes) manifests.objects.emplace_back(node);
-  for (const auto& object : workload.objects) manifests.objects.emplace_back(object);
-  for (const auto& pod : workload.bound) manifests.objects.emplace_back(pod);
-  for (const auto& pod : workload.pods) manifests.objects.emplace_back(pod);
-  pass->load(manifests);
+  {
+    cluster::Manifests manifests = manifests_of(workload);
+    pass->load(manifests);
+  }
   if (recording.recorder != nullptr) recording.recorder->flush();
   const scheduler::DecisionParts host = pass->scheduler().decision_parts();
   std::vector<Symbol> chosen;

@@ -9,6 +9,7 @@
 
 #include "bench/device_claims.hpp"
 #include "bench/random.hpp"
+#include "decode/pod/pod_sharing.hpp"
 #include "text/parse.hpp"
 
 namespace berth::bench {
@@ -63,19 +64,9 @@ std::optional<PodRule> rule_named(std::string_view word) {
 }
 
 /// `i`: of the pod.
-void add_rule(model::Pod& pod, PodRule rule, std::size_t i, const Workload& w, SymbolTable& symbols) {
-  if (rule == PodRule::mixed) {  // each kind of its own application
-    constexpr PodRule k_kinds[10] = {PodRule::none,
-                                     PodRule::affinity_zone,
-                                     PodRule::none,
-                                     PodRule::spread_zone,
-                                     PodRule::none,
-                                     PodRule::none,
-                                     PodRule::none,
-                                     PodRule::spread_soft,
-                                     PodRule::preferred_affinity_host,
-                                     PodRule::anti_affinity_host};
-    rule = k_kinds[i % 10];
+void add_rule(model::Pod& pod, std::size_t i, const Workload& w, SymbolTable& symbols) {
+  const PodRule rule = rule_of_pod(w, i);
+  if (w.rule == PodRule::mixed) {  // each kind of its own application
     pod.labels = {{symbols.intern("app"), symbols.intern(fmt::format("bench-{}", static_cast<int>(rule)))}};
   }
   model::Selector alike;
@@ -191,6 +182,20 @@ void make_gangs(Workload& w, SymbolTable& symbols, std::vector<std::shared_ptr<m
 
 }  // namespace
 
+PodRule rule_of_pod(const Workload& w, std::size_t i) noexcept {
+  constexpr PodRule k_kinds[10] = {PodRule::none,
+                                   PodRule::affinity_zone,
+                                   PodRule::none,
+                                   PodRule::spread_zone,
+                                   PodRule::none,
+                                   PodRule::none,
+                                   PodRule::none,
+                                   PodRule::spread_soft,
+                                   PodRule::preferred_affinity_host,
+                                   PodRule::anti_affinity_host};
+  return w.rule == PodRule::mixed ? k_kinds[i % 10] : w.rule;
+}
+
 Result<Workload> read_workload(const std::string& path, SymbolTable& symbols, std::size_t nodes) {
   std::ifstream file(path);
   if (!file) return Error{fmt::format("cannot read {}", path)};
@@ -213,7 +218,7 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols, st
   w.node_cpu_milli = number("nodes.cpu_milli");
   w.node_memory_bytes = number("nodes.memory_mib") << 20;
   w.node_pods = number("nodes.pods");
-  const auto zones = static_cast<std::size_t>(number("nodes.zones"));
+  const std::size_t zones = w.zones = static_cast<std::size_t>(number("nodes.zones"));
   auto pod_count = static_cast<std::size_t>(number("pods.count"));
   const auto class_count = static_cast<std::size_t>(number("pods.classes"));
   const RequestClass first{number("pods.cpu_milli"), number("pods.memory_mib") << 20};
@@ -254,16 +259,19 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols, st
     auto pod = make_pod(i, w.classes[c], symbols);
     if (claims != nullptr) add_claim(*pod, claims->text() == "bound", w, symbols);
     if (devices != nullptr) add_device_claim(*pod, w);
-    if (w.rule != PodRule::none) add_rule(*pod, w.rule, i, w, symbols);
+    if (w.rule != PodRule::none) add_rule(*pod, i, w, symbols);
     pods.push_back(std::move(pod));
   }
+  decode::PodSharing sharing;  // as the decoder does with pods that come one after the other
   for (std::size_t i = 0; i < bound_count; ++i) {
-    auto pod = make_pod(pod_count + i, {1, std::int64_t{1} << 20}, symbols);
+    auto pod = make_pod(pod_count + i, k_bound_asks, symbols);
     pod->node_name = w.nodes[i % w.nodes.size()]->name_symbol;
+    sharing.share(*pod);
     w.bound.push_back(std::move(pod));
   }
   if (devices != nullptr) add_devices(w);
   if (w.gang > 1) make_gangs(w, symbols, pods);
+  for (const auto& pod : pods) sharing.share(*pod);
   w.pods.assign(pods.begin(), pods.end());
   if (claims != nullptr) add_class_and_limits(w);
   return w;

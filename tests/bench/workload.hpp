@@ -47,6 +47,7 @@ struct Workload {
   std::string name;
   std::int64_t node_cpu_milli = 0, node_memory_bytes = 0, node_pods = 0;
   std::vector<model::NodePtr> nodes;  // in list order: zones take turns
+  std::size_t zones = 1;              // node i is in zone i % zones
   std::vector<RequestClass> classes;
   std::vector<std::uint32_t> class_of_pod;
   std::vector<model::PodPtr> pods;        // pending, in order of creation
@@ -56,6 +57,11 @@ struct Workload {
   PodRule rule = PodRule::none;
   std::size_t gang = 1;  // so many pods in a row get nodes together; 1: each by itself
 };
+
+/// What the pods that are bound before ask for; pod i of them is on node i % nodes.
+inline constexpr RequestClass k_bound_asks{1, std::int64_t{1} << 20};
+/// What pending pod i asks of others: the workload's rule, or that of its kind where kinds are mixed.
+PodRule rule_of_pod(const Workload& workload, std::size_t i) noexcept;
 
 /// Reads tests/bench/workloads/NAME.yaml or a path. Fields: nodes {count, cpu_milli, memory_mib, pods, zones},
 /// pods {count, classes, cpu_milli, memory_mib, claims, device_claims, gang, rule, bound}, seed. gang, when there: so many pods in a row are a

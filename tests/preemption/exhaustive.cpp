@@ -176,14 +176,15 @@ Exhaustive search_exhaustively(const scheduler::DecisionParts& host, const model
   cache::Snapshot& snapshot = host.snapshot;
   auto context = host.framework.pool(host.framework.index_of(pod->scheduler_name)).take();
   context->begin(pod, 0, 0, &snapshot);
-  std::vector<std::uint64_t> candidates(snapshot.nodes(), snapshot.nodes() + snapshot.word_count()), scratch;
-  const framework::PreFilterResult prepared =
-      framework::run_pre_filter(*context, candidates.data(), candidates.size(), scratch);
+  framework::CandidateNodes candidates;
+  candidates.begin(snapshot);
+  framework::CandidateMemory memory;
+  const framework::PreFilterResult prepared = framework::run_pre_filter(*context, candidates, memory);
   framework::NodeBlocks blocks(snapshot);
   std::vector<Found> found;
   if (!prepared.verdict.success() && prepared.verdict.code != Code::unschedulable) return {};
   for (const cache::Slot slot : snapshot.order()) {
-    if (prepared.verdict.success() && !bitmap::test(candidates.data(), slot)) continue;
+    if (prepared.verdict.success() && !candidates.contains(slot)) continue;
     const auto others = nominated.find(slot);
     static const std::vector<model::PodPtr> no_pods;
     Node node(*context, blocks, slot, others == nominated.end() ? no_pods : others->second, host);

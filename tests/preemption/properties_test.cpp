@@ -298,8 +298,10 @@ TEST(Preemption, AddingAPodAndTakingItAwayChangesNoVerdict) {
     while (auto ticket = host.queue.pop()) {
       auto context = host.framework.pool(0).take();
       context->begin(ticket->pod(), 0, 0, &snapshot);
-      std::vector<std::uint64_t> candidates(snapshot.nodes(), snapshot.nodes() + snapshot.word_count()), scratch;
-      framework::run_pre_filter(*context, candidates.data(), candidates.size(), scratch);
+      framework::CandidateNodes candidates;
+      candidates.begin(snapshot);
+      framework::CandidateMemory memory;
+      framework::run_pre_filter(*context, candidates, memory);
       framework::NodeBlocks blocks(snapshot);
       const std::vector<const framework::PluginInstance*> filters(context->profile().filter.begin(),
                                                                   context->profile().filter.end());

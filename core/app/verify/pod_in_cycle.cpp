@@ -26,10 +26,11 @@ PodInCycle::PodInCycle(PluginUnderTest& plugin, const model::PodPtr& pod)
     : parts_(plugin.scheduler().decision_parts()), blocks_(parts_.snapshot), context_(context_for(parts_, *pod)) {
   parts_.cache.refresh(parts_.snapshot);
   context_->begin(pod, 0, k_cycle_id, &parts_.snapshot);
-  std::vector<std::uint64_t> bits(parts_.snapshot.nodes(), parts_.snapshot.nodes() + parts_.snapshot.word_count());
-  std::vector<std::uint64_t> scratch;
-  prepared_ = framework::run_pre_filter(*context_, bits.data(), bits.size(), scratch);
-  bitmap::for_each(bits.data(), bits.size(),
+  framework::CandidateNodes left;
+  left.begin(parts_.snapshot);
+  framework::CandidateMemory memory;
+  prepared_ = framework::run_pre_filter(*context_, left, memory);
+  bitmap::for_each(left.bits(), left.word_count(),
                    [&](std::size_t slot) { candidates_.push_back(static_cast<cache::Slot>(slot)); });
 }
 

@@ -165,6 +165,10 @@ void ReuseCheck::add_choice(const framework::CycleContext& context, cache::Slot 
   add(context, nullptr, "choice", kept, "the best of its groups", "another");
 }
 
+void ReuseCheck::add_victims(const framework::CycleContext& context, const preemption::ChangedAnswer& answer) {
+  add(context, answer.plugin, "victims", answer.slot, answer.kept, answer.fresh);
+}
+
 void ReuseCheck::replace(ClassEntry& entry) {
   if (found_.empty()) return;
   checks_ = false;

@@ -6,16 +6,17 @@
 
 #include "cycle/reuse/class_entry.hpp"
 #include "framework/framework.hpp"
+#include "preemption/kept_answers.hpp"
 
 namespace berth::cycle {
 
 /// A kept answer that is not what a fresh look finds, though nothing has changed that the plugin declares as its input.
 struct UndeclaredInput {
   const framework::PluginInstance* plugin = nullptr;  // null: some plugin of that point, or berth's own ranking
-  std::string point;                                  // "filter", "score"; "choice": the ranking
+  std::string point;                                  // "filter", "score"; "choice": the ranking; "victims": evictions
   std::string node;
   std::string pod;          // "namespace/name"
-  std::string kept, fresh;  // "fits", "does not fit", "score 40"
+  std::string kept, fresh;  // "fits", "does not fit", "score 40", "evictions make no room"
 
   /// The whole of it, for logs and events.
   std::string sentence() const;
@@ -75,6 +76,8 @@ class ReuseCheck {
 
   /// The choice among groups of nodes is not what a search finds that counts from the start. kept: the node.
   void add_choice(const framework::CycleContext& context, cache::Slot kept);
+  /// What a node said about evictions is not what it says now.
+  void add_victims(const framework::CycleContext& context, const preemption::ChangedAnswer& answer);
 
   bool has_found() const noexcept { return !found_.empty(); }
   /// What the decision under way has found, one of each plugin and point. Answers of those plugins are not reused from now

@@ -2,8 +2,9 @@
 #include "framework/points/pre_filter.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
-#include "base/bitmap.hpp"
 #include "framework/plugin_call.hpp"
 #include "framework/point_run.hpp"
 #include "framework/profile_runtime.hpp"
@@ -41,24 +42,40 @@ Verdict empty_intersection(const PluginNames& names, const model::PluginSet& by)
           {"node(s) didn't satisfy plugin(s) " + sorted_names(names, by) + " simultaneously"}};
 }
 
-PreFilterResult ask_plugins(CycleContext& context, std::uint64_t* candidates, std::size_t word_count,
-                            std::vector<std::uint64_t>& scratch) {
+/// The plugin is asked again, as if it had not been asked yet.
+void drop_state(const PluginInstance& plugin, berth_cycle_v1& cycle) {
+  void* const state = std::exchange(cycle.state, nullptr);
+  if (state == nullptr || plugin.prepare->state_free == nullptr) return;
+  Note note;
+  call_plugin(plugin, observe::Point::state_free, note, [&] {
+    plugin.prepare->state_free(plugin.self(), state);
+    return berth_code{BERTH_OK};
+  });
+}
+
+PreFilterResult ask_plugins(CycleContext& context, CandidateNodes& candidates, CandidateMemory& memory) {
   PreFilterResult result;
   if (!context.pod()->spec->unsupported.empty() && needs_absent(context, result.verdict)) return result;
   const ProfileRuntime& profile = context.profile();
   Verdict remembered;
   std::size_t narrowing_count = 0;
-  bool scratch_ready = false;
   for (const PluginInstance* plugin : profile.pre_filter) {
     berth_cycle_v1* const cycle = context.abi(*plugin);
-    if (!scratch_ready) {
-      scratch.assign(cycle->nodes, cycle->nodes + word_count);
-      scratch_ready = true;
+    std::uint64_t* given = memory.lend(*plugin);
+    berth_prepare_out_v1 out{sizeof(berth_prepare_out_v1), 0, given, candidates.word_count()};
+    std::optional<Note> note(std::in_place);
+    const auto ask = [&] {
+      return call_plugin(*plugin, observe::Point::pre_filter, *note,
+                         [&] { return plugin->prepare->pre_filter(plugin->self(), cycle, &out, note->abi()); });
+    };
+    Code code = ask();
+    if (out.narrowed != 0 && !memory.narrowed(*plugin) && code == Code::success) {
+      drop_state(*plugin, *cycle);
+      note.emplace();
+      given = memory.lend_fresh(*plugin);
+      out = {sizeof(berth_prepare_out_v1), 0, given, candidates.word_count()};
+      code = ask();
     }
-    berth_prepare_out_v1 out{sizeof(berth_prepare_out_v1), 0, scratch.data(), word_count};
-    Note note;
-    const Code code = call_plugin(*plugin, observe::Point::pre_filter, note,
-                                  [&] { return plugin->prepare->pre_filter(plugin->self(), cycle, &out, note.abi()); });
     switch (code) {
       case Code::skip:
         context.mark_skip_filter(*plugin);
@@ -66,27 +83,25 @@ PreFilterResult ask_plugins(CycleContext& context, std::uint64_t* candidates, st
       case Code::success:
         break;
       case Code::unresolvable:
-        result.verdict = {code, plugin->index(), sentences(*plugin, note)};
+        result.verdict = {code, plugin->index(), sentences(*plugin, *note)};
         return result;
       case Code::unschedulable:
-        remembered = {code, plugin->index(), sentences(*plugin, note)};
+        remembered = {code, plugin->index(), sentences(*plugin, *note)};
         break;
       default: {
-        std::string text = code == Code::error ? note.text() : invalid_code(*plugin, observe::Point::pre_filter, code);
+        std::string text = code == Code::error ? note->text() : invalid_code(*plugin, observe::Point::pre_filter, code);
         result.verdict = {
             Code::error, plugin->index(), {fmt::format("running PreFilter plugin \"{}\": {}", plugin->name(), text)}};
         return result;
       }
     }
-    if (out.narrowed == 0) continue;
-    scratch_ready = false;  // the plugin wrote into it
-    if (code != Code::success) continue;
+    if (out.narrowed == 0 || code != Code::success) continue;
     result.narrowed = true;
     result.narrowed_by.insert(plugin->index());
     ++narrowing_count;
-    result.left = bitmap::keep_common(candidates, scratch.data(), word_count);
+    const std::size_t left = candidates.keep(given);
     // One plugin that names only nodes which are not there leaves no candidates; that is for the filters' message.
-    if (narrowing_count > 1 && result.left == 0) {
+    if (narrowing_count > 1 && left == 0) {
       result.verdict = empty_intersection(plugin->host().names, result.narrowed_by);
       return result;
     }
@@ -97,10 +112,35 @@ PreFilterResult ask_plugins(CycleContext& context, std::uint64_t* candidates, st
 
 }  // namespace
 
-PreFilterResult run_pre_filter(CycleContext& context, std::uint64_t* candidates, std::size_t word_count,
-                               std::vector<std::uint64_t>& scratch) {
+std::uint64_t* CandidateMemory::lend(const PluginInstance& plugin) {
+  const cache::Snapshot& snapshot = plugin.host().snapshot;
+  Lent& lent = lent_[&plugin];
+  const bool narrows = lent.fresh_calls != 0;
+  if (narrows) --lent.fresh_calls;
+  if (narrows || lent.facts_generation != snapshot.facts_generation() || lent.nodes.size() != snapshot.word_count())
+    return lend_fresh(plugin);
+  lent.fresh = false;
+  return lent.nodes.data();
+}
+
+std::uint64_t* CandidateMemory::lend_fresh(const PluginInstance& plugin) {
+  const cache::Snapshot& snapshot = plugin.host().snapshot;
+  Lent& lent = lent_[&plugin];
+  lent.nodes.assign(snapshot.nodes(), snapshot.nodes() + snapshot.word_count());
+  lent.facts_generation = snapshot.facts_generation();
+  lent.fresh = true;
+  return lent.nodes.data();
+}
+
+bool CandidateMemory::narrowed(const PluginInstance& plugin) {
+  Lent& lent = lent_[&plugin];
+  lent.fresh_calls = k_fresh_calls;
+  return lent.fresh;
+}
+
+PreFilterResult run_pre_filter(CycleContext& context, CandidateNodes& candidates, CandidateMemory& memory) {
   PointRun run(context.profile(), observe::Point::pre_filter);
-  PreFilterResult result = ask_plugins(context, candidates, word_count, scratch);
+  PreFilterResult result = ask_plugins(context, candidates, memory);
   run.ended(result.verdict.code);
   return result;
 }

@@ -40,8 +40,10 @@ struct PassFixture : FrameworkFixture {
   FilterFindings run(std::int64_t wanted, std::size_t start = 0, std::uint64_t candidates = 0b11111,
                      const Nominated& nominated = {}) {
     FilterFindings found;
-    pass.run(begin(make_pod("p")), {&candidates, static_cast<std::size_t>(std::popcount(candidates))}, nominated,
-             wanted, start, found);
+    framework::CandidateNodes taking_part;
+    taking_part.begin(snapshot);
+    taking_part.keep(&candidates);
+    pass.run(begin(make_pod("p")), taking_part, nominated, wanted, start, found);
     return found;
   }
   std::string explanation(std::uint64_t candidates = 0b11111, bool of_all_filters = false) {

@@ -331,6 +331,51 @@ TEST(VictimSearch, KeptAnswersAreDroppedWhenANodeContradictsThem) {
   EXPECT_EQ(f.search(10, 3000), (Found{"n1", {"a"}}));
 }
 
+TEST(VictimSearch, ARefutedAnswerIsNotRefutedForEver) {
+  SearchFixture f;
+  f.add_node("n1");
+  f.put("a", "n1", 0, 4000);
+  f.searched_as = 3000;  // a filter that reads what makes no class
+  const Found room{"n1", {"a"}}, none{"", {}, 0, "0/1 nodes are available: 1 Insufficient cpu."};
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(f.search(10, 3000), room);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(f.search(10, 5000), none);
+    EXPECT_EQ(f.search(10, 3000), room);
+  }
+  EXPECT_EQ(f.victims.kept_counts().refuted, 1U) << "nothing is kept for that question any more";
+}
+
+TEST(VictimSearch, AKeptAnswerThatIsVerifiedGivesWayToAFreshOneAndTheFilterIsNamed) {
+  SearchFixture f;
+  VictimSearch checked{f.host, f.budgets, AnswerReuse::verify};
+  for (const char* node : {"n1", "n2", "n3"}) {
+    f.add_node(node);
+    f.put(std::string("pod-of-") + node, node, 0, 4000);
+  }
+  const auto search = [&](std::int64_t milli) { return f.search_with(checked, 10, milli); };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(search(3000), (Found{"n1", {"pod-of-n1"}}));
+  EXPECT_TRUE(checked.changed_answers().empty());
+  f.searched_as = 3000;  // a filter that reads what makes no class
+  const framework::PluginInstance* const filter = f.profile.filter.front();
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(search(5000), (Found{"", {}, 0, "0/3 nodes are available: 3 Insufficient cpu."}));
+    ASSERT_EQ(checked.changed_answers().size(), 3U);
+    const ChangedAnswer& no_more = checked.changed_answers().front();
+    EXPECT_EQ(f.snapshot.row(no_more.slot).node->name, "n1");
+    EXPECT_EQ(no_more.plugin, filter);
+    EXPECT_EQ(no_more.kept.substr(0, 19), "evictions make room");
+    EXPECT_EQ(no_more.fresh, "evictions make no room");
+    EXPECT_EQ(search(3000), (Found{"n1", {"pod-of-n1"}}));
+    ASSERT_EQ(checked.changed_answers().size(), 3U);
+    EXPECT_EQ(checked.changed_answers().front().plugin, filter);
+    EXPECT_EQ(checked.changed_answers().front().kept, "evictions make no room");
+  }
+  EXPECT_EQ(search(3000), (Found{"n1", {"pod-of-n1"}}));
+  EXPECT_TRUE(checked.changed_answers().empty());
+  EXPECT_EQ(checked.kept_counts().changed, 12U);
+  EXPECT_EQ(checked.kept_counts().refuted, 0U);
+}
+
 TEST(VictimSearch, EverySearchNoticesThatABudgetHasChanged) {
   SearchFixture f;
   VictimSearch of_another_profile{f.host, f.budgets};
@@ -360,7 +405,8 @@ TEST(VictimSearch, WhatIsKeptIsWhatAFreshSearchFinds) {
     const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
     SearchFixture f;
     f.policy = &k_policy_by_age;
-    VictimSearch fresh{f.host, f.budgets, false};
+    VictimSearch fresh{f.host, f.budgets, AnswerReuse::off};
+    VictimSearch checked{f.host, f.budgets, AnswerReuse::verify};
     std::vector<std::string> nodes;
     std::vector<std::shared_ptr<model::Pod>> pods;
     int next = 0;
@@ -428,6 +474,10 @@ TEST(VictimSearch, WhatIsKeptIsWhatAFreshSearchFinds) {
       ASSERT_EQ(by_kept, by_fresh) << "change " << change;
       ASSERT_EQ(candidates, fresh.last().candidates) << "change " << change;
       ASSERT_EQ(searched, fresh.last().searched) << "change " << change;
+      if (change % 4 == 0) {
+        ASSERT_EQ(f.search_with(checked, priority, milli), by_fresh) << "change " << change;
+        ASSERT_TRUE(checked.changed_answers().empty()) << "change " << change;
+      }
       found += by_kept.node.empty() ? 0 : 1;
       nodes_searched += searched;
     }
