@@ -400,7 +400,6 @@ macro_rules! describe {
 #[macro_export]
 macro_rules! export {
     ($($plugin:ty),+ $(,)?) => {
-        #[allow(unsafe_code)]
         const _: () = {
             use $crate::detail as d;
             use $crate::detail::sys;
