@@ -153,6 +153,13 @@ Status seal(int fd, const std::function<void()>& between_attempts) {
   return Unit{};
 }
 
-std::string path_of_descriptor(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+std::string path_of_descriptor(int fd) {
+  std::string numbered = fmt::format("/proc/{}/fd/{}", ::getpid(), fd);
+  struct stat there {};
+  struct stat here {};
+  const bool is_same = ::stat(numbered.c_str(), &there) == 0 && ::fstat(fd, &here) == 0 &&
+                       there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+  return is_same ? numbered : fmt::format("/proc/self/fd/{}", fd);
+}
 
 }  // namespace berth::loader

@@ -68,7 +68,8 @@ inline constexpr int k_seal_attempts = 5;
 /// Fails with what fcntl() said.
 Status seal(int fd, const std::function<void()>& between_attempts);
 
-/// "/proc/self/fd/7".
+/// "/proc/4711/fd/7": by this name a debugger opens what this process has open; "self" would be the debugger itself. As
+/// "/proc/self/fd/7" where /proc numbers processes otherwise than this one does (another PID namespace).
 std::string path_of_descriptor(int fd);
 
 }  // namespace berth::loader

@@ -14,7 +14,7 @@ readonly PACKAGES_CLANG=(clang-14 libclang-rt-14-dev)
 readonly PACKAGES_OPERATIONS=(prometheus)
 # The page of `berth simulate -o html` is tested in a browser.
 readonly PACKAGES_BROWSER=(chromium)
-# The documentation of the SDK is made into a site; the script for gdb that it shows is tried.
+# The documentation of the SDK is made into a site; what it says of gdb is tried.
 readonly PACKAGES_DOCUMENTATION=(doxygen gdb)
 # A sample of the SDK is written in Rust.
 readonly PACKAGES_RUST=(rustc)

@@ -111,6 +111,13 @@ def check_links(machine):
     assert not dead, "links to what is not installed:\n" + "\n".join(dead)
 
 
+def check_site(machine):
+    """The documentation of the SDK: no page leads to what is not installed."""
+    site = machine.path / "usr/share/doc/berth-sdk/site"
+    assert (site / "docs_rust.html").is_file() and (site / "docs_points_filter.html").is_file(), "pages of the site are missing"
+    run(sys.executable, pathlib.Path(__file__).resolve().parents[1] / "sdk_docs/check_links.py", site)
+
+
 def check_simulation(machine):
     cluster = machine.path / "usr/share/berth/examples/cluster.yaml"
     shown = machine.berth("simulate", "--cluster", cluster)
@@ -325,6 +332,8 @@ def main():
         if attempt("both install into a clean root", lambda: install(machine)) is not None:
             attempt("everything is in its place", lambda: check_places(machine))
             attempt("links of its documents lead somewhere", lambda: check_links(machine))
+            if (options.build / "sdk_site/html/index.html").exists():
+                attempt("so do those of its site", lambda: check_site(machine))
             attempt("simulates from there", lambda: check_simulation(machine))
             attempt("configurations are good", lambda: check_configurations(machine))
             attempt("understands kubeadm's command line", lambda: check_kubeadm_command_line(machine))

@@ -27,12 +27,14 @@ PROJECTS = [
     # Names that the skeletons have words of, and that CMake keeps for itself.
     ("example.com/PodDensityOfMine", [], "pod_density_of_mine", "empty"),
     ("example.com/Test", ["--language", "rust"], "test", "empty"),
+    ("example.com/Filter", ["--language", "rust", "--points", ALL_POINTS], "filter", "empty"),
+    ("example.com/Berth", ["--language", "rust", "--points", "reserve,permit"], "berth", None),
 ]
 # flags that are wrong, and the exit status
 REFUSED = [
     (["no-name"], 2), (["example.com/lower"], 2), (["../Escape"], 2), (["example.com/A/B"], 2), (["example.com/" + "A" * 200], 2),
     (["example.com/Ok", "--points", "guess"], 2), (["example.com/Ok", "--language", "cobol"], 2),
-    (["example.com/Ok", "--language", "rust", "--points", "filter"], 2), (["example.com/Ok", "--language", "zig", "--points", "filter"], 2),
+    (["example.com/Ok", "--language", "rust", "--points", "guess"], 2), (["example.com/Ok", "--language", "zig", "--points", "filter"], 2),
     (["example.com/Ok", "--language", "c", "--points", "permit"], 2),
     (["example.com/Ok", "--directory", "/proc/nowhere"], 1),
 ]

@@ -18,6 +18,7 @@ sys.path.insert(0, str(HERE.parent / "support"))
 from attempts import Attempts, run  # noqa: E402
 
 EXPORTS = ["berth_library_entry_v1"]
+CHECK_LINKS = HERE.parent / "sdk_docs/check_links.py"
 
 
 class Package:
@@ -69,6 +70,21 @@ def check_headers_are_complete(package):
             assert (package.prefix / "include" / name).is_file(), f"{name} is not installed"
 
 
+def check_crates_are_complete(package):
+    source = HERE.parents[1] / "sdk/rust"
+    for file in [*source.rglob("*.rs"), *source.rglob("Cargo.toml")]:
+        assert (package.prefix / "share/berth/rust" / file.relative_to(source)).is_file(), f"{file} is not installed"
+
+
+def check_site(package):
+    """Every page of docs/, and no link to what is not installed."""
+    site = next(package.prefix.glob("share/doc/*-sdk/site"))
+    for page in (HERE.parents[1] / "sdk/docs").rglob("*.md"):
+        name = re.sub(r"\W+", "_", str(page.relative_to(HERE.parents[1] / "sdk").with_suffix(""))).lower()
+        assert name == "docs_readme" or (site / f"{name}.html").is_file(), f"the site has no {name}.html"
+    run(sys.executable, CHECK_LINKS, site)
+
+
 def check_version_comes_from_the_header(package):
     header = (package.prefix / "include/berth/abi/version.h").read_text()
     version = re.search(r'BERTH_SDK_VERSION "([^"]+)"', header)[1]
@@ -117,6 +133,10 @@ def main():
     if package:
         attempt("nothing points back into the tree", lambda: check_nothing_points_back(package, options.build.resolve()))
         attempt("all headers are there", lambda: check_headers_are_complete(package))
+        if (options.build / "sdk/rust/bindings.rs").exists():
+            attempt("all of the crates is there", lambda: check_crates_are_complete(package))
+        if (options.build / "sdk_site/html/index.html").exists():
+            attempt("the site is there, and its links lead somewhere", lambda: check_site(package))
         attempt("the version comes from the header", lambda: check_version_comes_from_the_header(package))
         attempt("another major is refused", lambda: check_another_major_is_refused(package))
         built = {

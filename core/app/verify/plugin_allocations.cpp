@@ -8,6 +8,7 @@
 
 #include "app/verify/awkward_clusters.hpp"
 #include "app/verify/heap_calls.hpp"
+#include "loader/findings.hpp"
 #include "observe/call_counters.hpp"
 
 namespace berth::app {
@@ -41,6 +42,31 @@ std::string to_text(const std::vector<PointAllocations>& points) {
     text += times == 0 ? at.point + " 0" : fmt::format("{} {:g} ({:.0f} bytes)", at.point, times, at.bytes_per_call());
   }
   return points.empty() ? "no point is called" : text;
+}
+
+namespace {
+std::string why_not_counted(const Error& error) {
+  return loader::escaped(error.message.empty() ? "the process that counts said nothing" : error.message, 500);
+}
+}  // namespace
+
+std::string to_text(const Result<std::vector<PointAllocations>>& points) {
+  return points.ok() ? to_text(*points) : "not counted: " + why_not_counted(points.error());
+}
+
+void write_allocations(const Result<std::vector<PointAllocations>>& points, text::JsonWriter& json) {
+  if (!points.ok()) {
+    json.key("allocations").null();
+    json.key("allocationsNotCounted").text(why_not_counted(points.error()));
+    return;
+  }
+  json.key("allocations").begin_list();
+  for (const PointAllocations& at : *points) {
+    json.begin_object().key("plugin").text(at.plugin).key("point").text(at.point).key("calls").number(at.calls);
+    json.key("perCall").raw(fmt::format("{:.3f}", at.per_call()));
+    json.key("bytesPerCall").raw(fmt::format("{:.1f}", at.bytes_per_call())).end_object();
+  }
+  json.end_list();
 }
 
 Result<std::vector<PointAllocations>> measure_allocations(const TestedPlugins& tested, std::size_t nodes,

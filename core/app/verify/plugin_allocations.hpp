@@ -6,6 +6,7 @@
 
 #include "app/verify/plugin_under_test.hpp"
 #include "base/result.hpp"
+#include "text/json_writer.hpp"
 
 namespace berth::app {
 
@@ -28,5 +29,9 @@ Result<std::vector<PointAllocations>> measure_allocations(const TestedPlugins& t
 
 /// For people: "filter 0, score 1.5 (96 bytes)"; of several plugins each with its name.
 std::string to_text(const std::vector<PointAllocations>& points);
+/// The same, or "not counted: " and why they could not be.
+std::string to_text(const Result<std::vector<PointAllocations>>& points);
+/// Members of the object that is begun: "allocations", a list; or null, and then "allocationsNotCounted", which says why.
+void write_allocations(const Result<std::vector<PointAllocations>>& points, text::JsonWriter& json);
 
 }  // namespace berth::app

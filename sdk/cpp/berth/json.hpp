@@ -5,7 +5,8 @@
 /// lone surrogate becomes U+FFFD. Failure: JsonError (a BadArgs, so that a constructor may let it through).
 /// Threads: any: a value. Ownership: a Json owns its text; references and views that it gives live as long as it does. One that
 /// ends with the expression (`Json::parse(text).items()`) gives owning values instead: a loop over them is safe, and so is
-/// keeping them. What stays the author's: an element of such a list, or a string_view of such a text, ends with the expression.
+/// keeping them, an element of such a list, or what is asked of the element. What stays the author's: a string_view of such a
+/// text ends with the expression.
 /// Source:  RFC 8259. The host has judged args as JSON before; fields of type BERTH_FIELD_JSON are canonical.
 #pragma once
 #include <berth/types.hpp>
@@ -21,6 +22,39 @@ inline namespace sdk {
 /// it was given.
 struct JsonError : BadArgs {
   using BadArgs::BadArgs;
+};
+
+/// A list that owns what it gives away: elements of one that stays are lent, those of one that ends with the expression are moved
+/// out. T has a move constructor that does not throw.
+template <class T>
+class OwnedList {
+ public:
+  explicit OwnedList(std::vector<T> list) noexcept : list_(std::move(list)) {}
+
+  std::size_t size() const noexcept { return list_.size(); }
+  bool empty() const noexcept { return list_.empty(); }
+  /// For loops, which keep the list until they end.
+  auto begin() const& noexcept { return list_.begin(); }
+  auto end() const& noexcept { return list_.end(); }
+  auto begin() const&& = delete;
+  auto end() const&& = delete;
+  /// Requires: index < size().
+  const T& operator[](std::size_t index) const& noexcept { return list_[index]; }
+  T operator[](std::size_t index) && noexcept { return std::move(list_[index]); }
+  T operator[](std::size_t index) const&& = delete;
+  /// Requires: !empty().
+  const T& front() const& noexcept { return list_.front(); }
+  T front() && noexcept { return std::move(list_.front()); }
+  T front() const&& = delete;
+  const T& back() const& noexcept { return list_.back(); }
+  T back() && noexcept { return std::move(list_.back()); }
+  T back() const&& = delete;
+  /// For those who want to change it.
+  std::vector<T> take() && noexcept { return std::move(list_); }
+  operator std::vector<T>() && noexcept { return std::move(list_); }
+
+ private:
+  std::vector<T> list_;
 };
 
 /// One value of any type. A default-constructed one is null.
@@ -60,12 +94,12 @@ class Json {
   bool contains(std::string_view key) const noexcept { return &(*this)[key] != &null_value(); }
   /// Empty for anything but an array.
   const std::vector<Json>& items() const& noexcept { return items_; }
-  std::vector<Json> items() && noexcept { return std::move(items_); }
-  std::vector<Json> items() const&& = delete;
+  OwnedList<Json> items() && noexcept { return OwnedList<Json>(std::move(items_)); }
+  OwnedList<Json> items() const&& = delete;
   /// Empty for anything but an object.
   const Members& members() const& noexcept { return members_; }
-  Members members() && noexcept { return std::move(members_); }
-  Members members() const&& = delete;
+  OwnedList<Members::value_type> members() && noexcept { return OwnedList<Members::value_type>(std::move(members_)); }
+  OwnedList<Members::value_type> members() const&& = delete;
 
   // Typed reading. `what` names the value in the message of the JsonError that another type brings.
   /// Escapes are decoded.
@@ -104,11 +138,11 @@ class Json {
     if (!is_null()) need(Type::array, what, "an array");
     return items_;
   }
-  std::vector<Json> array(std::string_view what) && {
+  OwnedList<Json> array(std::string_view what) && {
     if (!is_null()) need(Type::array, what, "an array");
-    return std::move(items_);
+    return OwnedList<Json>(std::move(items_));
   }
-  std::vector<Json> array(std::string_view what) const&& = delete;
+  OwnedList<Json> array(std::string_view what) const&& = delete;
   /// This value, an object or null. Throws JsonError for anything else.
   const Json& object(std::string_view what) const& {
     if (!is_null()) need(Type::object, what, "an object");

@@ -73,7 +73,13 @@ concept LendsToTemporaries = requires(T made) {
 || requires(T made) { {&std::move(made).array("a")}; }
 || requires(T made) { {&std::move(made).object("o")}; }
 || requires(T made) { {&std::move(made).string("s")}; }
-|| requires(T made) { {&std::move(made)["k"]}; };
+|| requires(T made) { {&std::move(made)["k"]}; }
+|| requires(T made) { {&std::move(made).items()[0]}; }
+|| requires(T made) { {&std::move(made).items().front()}; }
+|| requires(T made) { {&std::move(made).array("a").back()}; }
+|| requires(T made) { {&std::move(made).members()[0]}; }
+|| requires(T made) { std::move(made).items().begin(); }
+|| requires(T made) { std::move(made).members().end(); };
 static_assert(!LendsToConstants<Json>, "a view of a constant that ends with the expression compiles");
 static_assert(!LendsToTemporaries<Json>, "the address of what ends with the expression can be taken");
 static_assert(std::is_same_v<decltype(Json::parse("").number_text()), std::string>);
@@ -88,6 +94,19 @@ TEST(Json, OwnsWhatItGivesWhenItEndsWithTheExpression) {
   for (const auto& [name, value] : Json::parse(text).members()) seen += name + (value.is_array() ? "[] " : " ");
   EXPECT_EQ(seen,
             "a text that is too long to be kept in place;b;a text that is too long to be kept in place;b;a[] n o ");
+  // Elements of a list that ends with the expression, and what is asked of them.
+  const Json& first = Json::parse(text)["a"].items()[0];
+  const std::string& second = Json::parse(R"([["x", "a text that is too long to be kept in place"]])").items().front().items()[1].string("s");
+  const auto& member = Json::parse(text).members().front();
+  for (const Json& item : Json::parse(text).members()[0].second.items()) seen += item.string("item").substr(0, 1);
+  for (const Json& item : Json::parse(R"([[1], ["a text that is too long to be kept in place"]])").items().back().array("b"))
+    seen += item.string("item");
+  EXPECT_EQ(first.string("a"), "a text that is too long to be kept in place");
+  EXPECT_EQ(second, "a text that is too long to be kept in place");
+  EXPECT_EQ(member.first + std::to_string(member.second.items().size()), "a2");
+  EXPECT_TRUE(seen.ends_with("o aba text that is too long to be kept in place")) << seen;
+  const std::vector<Json> kept = Json::parse(text)["a"].items();
+  EXPECT_EQ(kept.size(), 2u);
   const Json& deep = Json::parse(text)["o"]["k"].object("k");
   const std::string& name =
       Json::parse(R"({"name": "a text that is too long to be kept in place"})")["name"].string("name");

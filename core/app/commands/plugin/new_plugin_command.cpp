@@ -127,15 +127,13 @@ Result<Project> project_of(const PluginNewOptions& options) {
                                loader::escaped(point), fmt::join(k_points, ", "))};
     }
   }
-  const bool is_cxx = options.language == "c++";
+  const bool has_all = options.language == "c++" || options.language == "rust";
   const bool both = options.points.size() == 2 && has(options.points, "filter") && has(options.points, "score");
   const auto is_of_nodes = [](const std::string& point) { return point == "filter" || point == "score"; };
-  const bool is_sample = options.language == "rust" || options.language == "zig";
-  if (options.points.empty() || (is_sample && !both) ||
-      (!is_cxx && !std::all_of(options.points.begin(), options.points.end(), is_of_nodes))) {
+  if (options.points.empty() || (options.language == "zig" && !both) ||
+      (!has_all && !std::all_of(options.points.begin(), options.points.end(), is_of_nodes))) {
     return Error{
-        "the skeletons in Rust and Zig have filter and score, that in C one or both of them, and that in C++ any "
-        "point"};
+        "the skeleton in Zig has filter and score, that in C one or both of them, and those in C++ and Rust any point"};
   }
 
   Project project;
@@ -156,12 +154,7 @@ Result<Project> project_of(const PluginNewOptions& options) {
                    {"{plugin}", domain + '/' + name},
                    {"{class}", name},
                    {"{target}", project.target}};
-  // Those in Rust and Zig are samples of the SDK, with names of their own.
-  if (options.language == "rust")
-    project.words.insert(project.words.end(), {{"example.com/PodDensity", domain + '/' + name},
-                                               {"PodDensity", name},
-                                               {"rust_pod_density", project.target},
-                                               {"pod_density", project.target}});
+  // That in Zig is a sample of the SDK, with names of its own.
   if (options.language == "zig")
     project.words.insert(project.words.end(), {{"example.com/PodCeiling", domain + '/' + name},
                                                {"PodCeiling", name},

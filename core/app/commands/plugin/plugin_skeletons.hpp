@@ -5,7 +5,7 @@
 
 namespace berth::app {
 
-/// A file of the projects that `berth plugin new` writes: sdk/skeletons, and the Rust and Zig samples of sdk/examples, as they were
+/// A file of the projects that `berth plugin new` writes: sdk/skeletons, and the Zig sample of sdk/examples, as they were
 /// when berth was built (plugin_skeletons.cpp.in).
 struct SkeletonFile {
   std::string_view language;  // "c++", "c", "rust", "zig"; empty: of every language
