@@ -99,11 +99,13 @@ set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_NAME berth-plugin-dev)
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_SECTION libdevel)
 # Plugins that link the library for device selectors link RE2 with it.
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_DEPENDS libre2-dev)
+set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_SUGGESTS "berth, cmake, pkg-config")
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_DESCRIPTION "headers and build rules for plugins of the berth scheduler
 A policy of berth is a shared library over a C ABI. This package has the
 headers of the ABI, the C++ wrapper, builders and fakes for unit tests of a
-policy, a static library that evaluates device selectors (CEL), a CMake
+policy, the scheduler itself as a library for tests of several policies
+together, a static library that evaluates device selectors (CEL), a CMake
 package, a pkg-config file and a template to start from.")
 
 include(CPack)

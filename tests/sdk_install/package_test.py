@@ -93,6 +93,16 @@ def check_version_comes_from_the_header(package):
         assert re.search(rf'(?:PACKAGE_VERSION "|Version: ){re.escape(version)}\b', text), f"{file} has another version"
 
 
+def check_several_plugins_decide_together(package, berth_plugins):
+    """Their test runs with the host as a library; PrioritySort and DefaultBinder are berth's own."""
+    folder = package.out / "several_plugins"
+    package.configure(HERE / "several_plugins", "several_plugins")
+    run("cmake", "--build", folder)
+    for name in ("priority_sort", "default_binder"):
+        shutil.copy(berth_plugins / f"{name}.so", folder)
+    run(folder / "several_plugins_test")
+
+
 def check_another_major_is_refused(package):
     folder = package.out / "other_major"
     folder.mkdir()
@@ -145,6 +155,8 @@ def main():
             "template": attempt("builds the template", lambda: package.build_with_cmake(package.prefix / "share/berth/template", "t")),
             "pkg-config": attempt("builds with pkg-config", lambda: package.build_with_pkg_config(HERE / "every_point_c/every_point.c")),
         }
+        attempt("tests several plugins together",
+                lambda: check_several_plugins_decide_together(package, options.build / "plugins"))
         for name, file in built.items():
             attempt(f"{name}: what was linked", lambda: check_hygiene(file) if file else None)
 

@@ -48,6 +48,7 @@ APP_ARROWS = {
     "live": {"plugins", "recording", "cli", "pages", "shadow"},
     "simulate": {"plugins", "recording", "cli", "live"},
     "verify": {"plugins", "simulate"},
+    "real_host": {"plugins", "simulate"},
     "commands": {"plugins", "recording", "cli", "pages", "live", "simulate", "shadow", "verify"},
 }
 # Files that the map names for one task at most.
