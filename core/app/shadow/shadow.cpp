@@ -166,6 +166,7 @@ void Shadow::note(ClusterChange change) {
     Held held = std::move(*oldest);
     unfinished_.erase(oldest);
     give_up(std::move(held));
+    report_waiting();
     forget_changes(change.at_ns);
   }
   changes_.push_back(std::move(change));
