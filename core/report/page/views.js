@@ -13,9 +13,10 @@ function fitList(fit, most) {
   if (fit.fitsNow) lines.push(element("li", null, `on ${plural(fit.fitsNow, "node")} as it is: what keeps it waiting is its group, ` +
     "a step after the choice of a node, or that it was not tried since"));
   if (!lines.length) lines.push(element("li", null, 
-    fit.left ? `with no change of the pod: with every one, ${fit.left}` : "with no change that is known"));
+    fit.left ? `with no change of the pod: with every one, ${fit.left}`
+      : fit.complete === false ? "with no change that was found" : "with no change that is known"));
   return element("div", { class: "fit" }, element("strong", null, "It would fit"), element("ul", null, lines),
-    fit.complete === false ? element("span", { class: "soft" }, "not all was tried: the limit of questions was reached") : null,
+    fit.complete === false ? element("span", { class: "soft" }, "not all was tried: questions or time ran out") : null,
     fit.options.length > most ? element("span", { class: "soft" }, `and ${fit.options.length - most} more ways`) : null);
 }
 
