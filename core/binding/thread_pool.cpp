@@ -12,6 +12,7 @@
 
 #include "base/guarded.hpp"
 #include "base/process/explained_end.hpp"
+#include "base/process/thread_name.hpp"
 #include "framework/open_calls.hpp"
 #include "observe/fatal_signal.hpp"
 #include "observe/log.hpp"
@@ -54,6 +55,7 @@ void ThreadPool::Pool::run(const std::function<void()>& task) noexcept {
 }
 
 void ThreadPool::Pool::work() noexcept {
+  name_this_thread("binding");
   // Plugins run here: a stack that one of them uses up is to be reported as well.
   const observe::SignalStack signal_stack;
   UniqueLock lock(mutex);
@@ -84,6 +86,7 @@ void ThreadPool::Pool::add_thread() noexcept {
 }
 
 void ThreadPool::Pool::watch() noexcept {
+  name_this_thread("binding-watch");
   UniqueLock lock(mutex);
   while (!stopping) {
     if (waiting.empty() || threads >= options.most) {

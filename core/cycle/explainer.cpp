@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cycle/explainer.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "base/bitmap.hpp"
 #include "cycle/scheduling_cycle.hpp"
 #include "framework/plugin_call.hpp"
@@ -97,6 +100,49 @@ Explanation Explainer::explain(const model::PodPtr& pod, ExplainWith with) {
     for (std::size_t i = 0; i < feasible.size(); ++i) row(i).scores.push_back(score.added[i]);
   }
   return explanation;
+}
+
+Standing Explainer::stand(const model::PodPtr& pod, cache::Slot node, const StandingWith& with) {
+  Standing out;
+  const std::size_t profile = cycle_.framework_.index_of(pod->scheduler_name);
+  if (profile == std::string::npos) return out;
+  cycle_.cache_.refresh(cycle_.snapshot_);
+  const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
+  auto context = cycle_.framework_.pool(profile).take();
+  context->begin(pod, 0, ++cycle_.cycle_id_, &cycle_.snapshot_);
+  cycle_.candidates_.assign(cycle_.snapshot_.nodes(), cycle_.snapshot_.nodes() + cycle_.snapshot_.word_count());
+  const framework::PreFilterResult prepared = framework::run_pre_filter(
+      *context, cycle_.candidates_.data(), cycle_.candidates_.size(), cycle_.pre_filter_scratch_);
+  if (!prepared.verdict.success()) return out;
+  FilterFindings found;
+  const Nominated nominated = with.nominated ? cycle_.nominated_to_others(*pod, nullptr) : Nominated();
+  cycle_.filter_pass_.run(*context, {cycle_.candidates_.data(), prepared.taking_part(cycle_.snapshot_.node_count())},
+                          nominated, std::numeric_limits<std::int64_t>::max(), 0, found);
+  std::vector<cache::Slot>& feasible = found.feasible;
+  cycle_.extender_pass_.begin();
+  if (!found.error.empty() || !cycle_.extender_pass_.filter(*pod, feasible).ok() || feasible.empty() ||
+      !framework::run_pre_score(*context, feasible).ok() || !cycle_.score_pass_.run(*context, feasible, false, {}).ok())
+    return out;
+  std::vector<std::int64_t>& totals = cycle_.totals_;
+  totals.resize(feasible.size());
+  for (std::size_t i = 0; i < feasible.size(); ++i) totals[i] = cycle_.score_pass_.sums()[feasible[i]];
+  if (cycle_.extender_pass_.judges(*pod) && !cycle_.extender_pass_.ranks(*pod, feasible, totals).ok()) return out;
+  const auto at = std::find(feasible.begin(), feasible.end(), node);
+  out.fits = at != feasible.end();
+  if (out.fits) out.score = totals[static_cast<std::size_t>(at - feasible.begin())];
+  std::size_t best_at = 0;
+  bool has_best = false;
+  for (std::size_t i = 0; i < feasible.size(); ++i) {
+    if (std::find(with.left_out.begin(), with.left_out.end(), feasible[i]) != with.left_out.end()) continue;
+    const bool is_best = !has_best || totals[i] > out.best;
+    if (is_best) out.best = totals[i];
+    has_best = true;
+    if (out.fits && totals[i] <= out.score) continue;
+    if (is_best) best_at = out.better.size();
+    out.better.push_back(feasible[i]);
+  }
+  if (!out.better.empty()) std::swap(out.better.front(), out.better[best_at]);
+  return out;
 }
 
 void Explainer::explain_extenders(const model::Pod& pod, Explanation& explanation, std::vector<cache::Slot>& feasible,

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,19 @@ struct Explanation {
   std::string error;                             // scoring failed
 };
 
+/// Where one node stands among those that fit a pod, without words: what is asked thousands of times.
+struct Standing {
+  bool fits = false;
+  std::int64_t score = 0, best = 0;  // weighted sums; the best of those that fit and are not left out
+  std::vector<cache::Slot> better;   // than the node; all that fit, where it does not. The best first
+
+  bool is_among_best() const noexcept { return fits && score == best; }
+};
+struct StandingWith {
+  bool nominated = false;                      // as in ExplainWith
+  std::span<const cache::Slot> left_out = {};  // nodes that are not compared with
+};
+
 /// Judges every node for one pod with words, by the passes of a cycle, and decides nothing.
 /// Lifetime: the cycle outlives it. Threads: the cycle's.
 class Explainer {
@@ -52,6 +66,9 @@ class Explainer {
 
   /// With a fresh state of the plugins.
   Explanation explain(const model::PodPtr& pod, ExplainWith with);
+  /// As explain() has it of this node, at a fraction of the cost. A pod that is rejected as a whole, and what breaks, are
+  /// a node that does not fit.
+  Standing stand(const model::PodPtr& pod, cache::Slot node, const StandingWith& with);
 
  private:
   /// Which of the nodes are scored, and which is left out, in the words of those who said so. `place_of`: by slot, in

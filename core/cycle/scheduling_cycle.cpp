@@ -579,6 +579,10 @@ Explanation SchedulingCycle::explain(const model::PodPtr& pod, ExplainWith with)
   return Explainer(*this).explain(pod, with);
 }
 
+Standing SchedulingCycle::stand(const model::PodPtr& pod, cache::Slot node, const StandingWith& with) {
+  return Explainer(*this).stand(pod, node, with);
+}
+
 bool SchedulingCycle::agrees(const framework::CycleContext& of_class, std::uint32_t feasible, const BestNode& best) {
   // In a context without a class plugins count from the start.
   auto context = framework_.pool(framework_.index_of(of_class.pod()->scheduler_name)).take();

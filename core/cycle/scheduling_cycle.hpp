@@ -124,6 +124,8 @@ class SchedulingCycle {
 
   /// Judges every node for the pod with a fresh state; changes nothing.
   Explanation explain(const model::PodPtr& pod, ExplainWith with = {});
+  /// Likewise, and says where one node stands.
+  Standing stand(const model::PodPtr& pod, cache::Slot node, const StandingWith& with);
   /// Gives up what is kept for classes of pods, and its memory. Later pods are decided alike.
   void forget_verdicts() noexcept;
   const ReuseCounts& reuse_counts() const noexcept { return reuse_counts_; }

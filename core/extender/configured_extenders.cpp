@@ -21,7 +21,7 @@ Result<std::unique_ptr<ConfiguredExtenders>, text::Diagnostics> ConfiguredExtend
 
 ConfiguredExtenders::ConfiguredExtenders(const config::Configuration& configuration, SymbolTable& symbols,
                                          std::function<void(bool waits)> on_wait, text::Diagnostics& diagnostics)
-    : io_(1),
+    : io_(1, "extenders"),
       all_(those_of(configuration, symbols, diagnostics), configuration.legacy.max_node_score, std::move(on_wait)) {}
 
 /// Those that can be used. Requires: clock and I/O threads are there.

@@ -15,10 +15,14 @@ std::atomic<std::uint64_t> exception_count{0};
 
 }  // namespace
 
-IoThreads::IoThreads(std::size_t thread_count)
+IoThreads::IoThreads(std::size_t thread_count, ThreadName name)
     : context_(std::make_unique<Context>(std::max<std::size_t>(thread_count, 1))) {
   for (std::size_t i = 0; i < std::max<std::size_t>(thread_count, 1); ++i)
-    context_->threads.emplace_back([this] { run_guarded("an I/O thread", [this] { context_->io.run(); }); });
+    context_->threads.emplace_back([this, name] {
+      name_this_thread(name);
+      run_guarded("an I/O thread", [this] { context_->io.run(); });
+    });
+  asio::post(context_->blocking, [] { name_this_thread("credentials"); });
 }
 
 void IoThreads::stop() noexcept {

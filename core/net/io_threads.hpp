@@ -6,6 +6,8 @@
 #include <memory>
 #include <string_view>
 
+#include "base/process/thread_name.hpp"
+
 namespace berth::net {
 
 /// The threads on which everything that talks to the API server runs: no request has a thread of its own.
@@ -16,7 +18,8 @@ namespace berth::net {
 /// Failure:  an exception that leaves what runs here is logged and counted; the thread goes on.
 class IoThreads {
  public:
-  explicit IoThreads(std::size_t thread_count);
+  /// The thread for calls that block has the name "credentials".
+  explicit IoThreads(std::size_t thread_count, ThreadName name = "requests");
   ~IoThreads();
   IoThreads(const IoThreads&) = delete;
   IoThreads& operator=(const IoThreads&) = delete;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/process/thread_name.hpp"
 #include "observe/log.hpp"
 #include "recording/encoder.hpp"
 #include "recording/object_fields.hpp"
@@ -350,6 +351,7 @@ Result<std::unique_ptr<Recorder>> Recorder::start(RecorderOptions options, const
   std::unique_ptr<Recorder> made(new Recorder(std::move(options), std::move(*files), symbols, clock));
   Recorder* const self = made.get();
   self->thread_ = std::thread([self] {
+    name_this_thread("recorder");
     (void)done("The recorder has ended: decisions are not recorded any more", [self] { self->run(*self->writer_); });
     self->end();
   });

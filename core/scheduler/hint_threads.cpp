@@ -13,6 +13,7 @@
 #include "base/bitmap.hpp"
 #include "base/guarded.hpp"
 #include "base/process/explained_end.hpp"
+#include "base/process/thread_name.hpp"
 #include "observe/fatal_signal.hpp"
 #include "observe/log.hpp"
 
@@ -80,7 +81,10 @@ class HintThreads::Worker : public std::enable_shared_from_this<HintThreads::Wor
       ++threads_->count;
     }
     try {
-      std::thread([self = shared_from_this()] { self->work(); }).detach();
+      std::thread([self = shared_from_this()] {
+        name_this_thread("hints");
+        self->work();
+      }).detach();
     } catch (...) {
       ended();
       throw;

@@ -285,6 +285,13 @@ cycle::Explanation Scheduler::explain(const model::PodPtr& pod, cycle::ExplainWi
   return explanation;
 }
 
+cycle::Standing Scheduler::stand(const model::PodPtr& pod, cache::Slot node, const cycle::StandingWith& with) {
+  const Lock lock(deciding_);
+  cycle::Standing standing = cycle_.stand(pod, node, with);
+  ground_->cache.rest(ground_->snapshot);
+  return standing;
+}
+
 void Scheduler::try_pod(const model::PodPtr& pod, const std::function<void(const cycle::Attempt& tried)>& look) {
   const Lock lock(deciding_);
   cycle::GangAttempt alone;

@@ -84,6 +84,8 @@ class Scheduler {
   /// Judges every node for a pod as it stands, between two decisions. Threads: any; waits for the decision under way,
   /// and those that follow wait for it.
   cycle::Explanation explain(const model::PodPtr& pod, cycle::ExplainWith with = {});
+  /// Where a node stands among those that fit; as explain().
+  cycle::Standing stand(const model::PodPtr& pod, cache::Slot node, const cycle::StandingWith& with);
   /// Decides about a pod as it stands, up to permit and without post-filters, and gives everything back after `look`; as
   /// explain(). For pods that others decide about.
   void try_pod(const model::PodPtr& pod, const std::function<void(const cycle::Attempt& tried)>& look);

@@ -186,8 +186,8 @@ struct HttpsServer::State {
   Mutex mutex;
   std::shared_ptr<ServedTls> tls GUARDED_BY(mutex);
 
-  ServingThreads threads{counts};
-  ServingThreads waiting{counts};  // what runs there ends in the other
+  ServingThreads threads{counts, "serving"};
+  ServingThreads waiting{counts, "serving-waits"};  // what runs there ends in the other
   asio::strand<asio::io_context::executor_type> acceptor_strand{
       threads.io().get_executor()};  // of acceptor and the timers
   asio::ip::tcp::acceptor acceptor{acceptor_strand};

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/process/thread_name.hpp"
 #include "serving/serving_counts.hpp"
 
 // Internal to core/serving.
@@ -15,7 +16,7 @@ namespace berth::serving {
 /// Lifetime: what handlers use outlives it, or stop() comes first.
 class ServingThreads {
  public:
-  explicit ServingThreads(std::shared_ptr<ServingCounts> counts) : counts_(std::move(counts)) {}
+  ServingThreads(std::shared_ptr<ServingCounts> counts, ThreadName name) : counts_(std::move(counts)), name_(name) {}
   ~ServingThreads() { stop(); }
   ServingThreads(const ServingThreads&) = delete;
   ServingThreads& operator=(const ServingThreads&) = delete;
@@ -33,6 +34,7 @@ class ServingThreads {
 
  private:
   void run() noexcept {
+    name_this_thread(name_);
     for (;;) {
       try {
         io_.run();
@@ -46,6 +48,7 @@ class ServingThreads {
   }
 
   const std::shared_ptr<ServingCounts> counts_;
+  const ThreadName name_;
   boost::asio::io_context io_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{io_.get_executor()};
   std::vector<std::thread> threads_;

@@ -29,8 +29,9 @@ struct Wish {
   std::string node = {};
   int priority = 0;
   std::string nominated = {};
-  std::string app = {};   // a label
-  std::string near = {};  // preferred: a node with a pod of that label
+  std::string app = {};           // a label
+  std::string near = {};          // preferred: a node with a pod of that label
+  bool is_unschedulable = false;  // as its condition says
 };
 
 class ShadowTest : public testing::Test {
@@ -78,9 +79,10 @@ class ShadowTest : public testing::Test {
     return std::get<model::PodPtr>(decoded(fmt::format(
         R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{0}","namespace":"default","uid":"{1}","resourceVersion":"{2}","labels":{{"app":"{7}"}}}},)"
         R"("spec":{{"schedulerName":"default-scheduler","nodeName":"{3}","priority":{4},"affinity":{8},"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"{5}"}}}}}}]}},)"
-        R"("status":{{"nominatedNodeName":"{6}"}}}})",
+        R"("status":{{"nominatedNodeName":"{6}","conditions":[{9}]}}}})",
         name, wish.uid.empty() ? "uid-" + name : wish.uid, ++version_, wish.node, wish.priority, cpu, wish.nominated,
-        wish.app, affinity)));
+        wish.app, affinity,
+        wish.is_unschedulable ? R"({"type":"PodScheduled","status":"False","reason":"Unschedulable"})" : "")));
   }
   /// The scheduler in charge binds a pod that was pending.
   void binds(const std::string& name, int cpu, const std::string& to, Wish wish = {}) {
@@ -278,6 +280,60 @@ TEST_F(ShadowTest, APodThatWasBeforeItInTheQueueAndIsBoundLaterMayHaveBeenThere)
   EXPECT_EQ(difference.why, "the best with the pods that were before it in the queue");
 }
 
+TEST_F(ShadowTest, AnOlderPodThatIsBoundSecondsLaterWasDecidedBefore) {
+  cluster::ClusterSink& sink = *shadow_;
+  binds("old", 1, "a");
+  clock().advance(10s);
+  shadow_->finish(1'000'000'000);
+  const model::PodPtr first = pod("first", 3), p = pod("p", 1);
+  sink.pod_added(first);
+  sink.pod_added(p);
+  sink.pod_updated(p, pod("p", 1, {.node = "a"}));  // b is empty
+  clock().advance(4s);
+  sink.pod_updated(first, pod("first", 3, {.node = "b"}));
+  EXPECT_EQ(settled("p").why, "the best with the pods that were before it in the queue");
+}
+
+TEST_F(ShadowTest, APodThatWasTriedInVainGoesToTheBackOfTheQueue) {
+  cluster::ClusterSink& sink = *shadow_;
+  sink.node_added(node("c", 4));
+  binds("old", 1, "a");
+  binds("older", 1, "c");
+  clock().advance(10s);
+  shadow_->finish(1'000'000'000);
+  const model::PodPtr tried = pod("tried", 1);
+  sink.pod_added(tried);
+  const model::PodPtr first = pod("first", 3), p = pod("p", 1);
+  sink.pod_added(first);
+  sink.pod_added(p);
+  const model::PodPtr failed = pod("tried", 1, {.is_unschedulable = true});
+  sink.pod_updated(tried, failed);  // from here on it is behind p
+  sink.pod_updated(failed, pod("tried", 1, {.node = "a"}));
+  sink.pod_updated(p, pod("p", 1, {.node = "a"}));  // b is empty; a was as good as c without the one that was tried
+  clock().advance(100ms);
+  sink.pod_updated(first, pod("first", 3, {.node = "b"}));
+  EXPECT_EQ(settled("p").why, "the best with the pods that were before it in the queue");
+}
+
+TEST_F(ShadowTest, PodsThatWantOthersNearThemMakeItARace) {
+  cluster::ClusterSink& sink = *shadow_;
+  sink.node_added(std::get<model::NodePtr>(
+      decoded(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"next-to-a","labels":{"host":"a"}},)"
+              R"("status":{"allocatable":{"cpu":"1","memory":"8Gi","pods":"10"}}})")));
+  binds("old", 1, "a");
+  binds("full", 1, "next-to-a");
+  clock().advance(10s);
+  shadow_->finish(1'000'000'000);
+  binds("p", 1, "a", {.app = "x"});  // b is empty
+  clock().advance(100ms);
+  binds("on-b", 0, "b", {.app = "y", .near = "x"});
+  clock().advance(100ms);
+  binds("next-to", 0, "next-to-a", {.app = "y", .near = "x"});  // with it a has a pod that wants p near it
+  const app::ShadowDifference difference = settled("p");
+  EXPECT_EQ(difference.result, ShadowResult::race) << difference.why;
+  EXPECT_NE(difference.why.find("other pods that have affinity"), std::string::npos) << difference.why;
+}
+
 TEST_F(ShadowTest, AnEndThatWasNotSeenYetMakesItARace) {
   cluster::ClusterSink& sink = *shadow_;
   for (int i = 0; i < 40; ++i) sink.node_added(node(fmt::format("e-{}", i), 8));
@@ -312,10 +368,17 @@ class SlowClock final : public Clock {
 class DelayedClock final : public Clock {
  public:
   explicit DelayedClock(const Clock& clock) : clock_(clock) {}
-  std::int64_t monotonic_ns() const noexcept override { return clock_.monotonic_ns() + (delay_ns_ += look_ns); }
+  std::int64_t monotonic_ns() const noexcept override {
+    if (quick_looks > 0)
+      --quick_looks;
+    else
+      delay_ns_ += look_ns;
+    return clock_.monotonic_ns() + delay_ns_;
+  }
   std::int64_t wall_ns() const noexcept override { return clock_.wall_ns(); }
 
   std::int64_t look_ns = 0;
+  mutable int quick_looks = 0;  // that come before
 
  private:
   const Clock& clock_;
@@ -354,13 +417,88 @@ TEST_F(ShadowTest, ADifferenceThatTakesTooLongStaysUnexplained) {
   shadow_->synced();
   binds("first", 2, "a");
   binds("worse", 1, "a");
-  shadow_->finish(std::int64_t{3'600} * 1'000'000'000);
+  shadow_->finish(8 * Shadow::k_explaining_ns);
   const ShadowReport report = shadow_->report();
   EXPECT_EQ(report.count(ShadowResult::race), 0U) << "without the first, a had been as good as b";
   ASSERT_EQ(report.count(ShadowResult::unexplained), 1U);
+  EXPECT_EQ(report.cut_short, 1U);
+  EXPECT_EQ(report.waiting, 0U);
   EXPECT_NE(report.differences.back().why.find("(the search for a cause was cut short)"), std::string::npos)
       << report.differences.back().why;
+  EXPECT_NE(shadow_text(report).find("1 of these for want of time"), std::string::npos);
   shadow_.emplace(*ingest_, scheduler(), configuration_, clock());  // before the slow clock goes
+}
+
+/// A difference with a search that was cut short, while much comes.
+class CutShortTest : public ShadowTest {
+ protected:
+  CutShortTest() {
+    shadow_.emplace(*ingest_, scheduler(), configuration_, delayed_);
+    shadow_->synced();
+    binds("old", 1, "a");
+    clock().advance(10s);
+    shadow_->finish(1'000'000'000);
+    binds("p", 1, "a");  // b is empty
+    clock().advance(100ms);
+    binds("late", 3, "b");
+    clock().advance(4500ms);
+    for (std::size_t i = 0; i < Shadow::k_quiet_changes_max; ++i) comes_and_goes();
+    clock().advance(500ms);
+    delayed_.quick_looks = 6;  // until the search
+    delayed_.look_ns = Shadow::k_explaining_ns;
+    touch();
+    delayed_.look_ns = 0;
+    EXPECT_EQ(shadow_->report().waiting, 1U);
+    EXPECT_EQ(shadow_->report().compared(), 2U) << "old and late";
+  }
+  ~CutShortTest() override { shadow_.emplace(*ingest_, scheduler(), configuration_, clock()); }
+  /// Something is seen that changes nothing.
+  void touch() { shadow_->node_updated(node_, node_); }
+  void comes_and_goes() {
+    shadow_->pod_added(passing_);
+    shadow_->pod_deleted(passing_);
+  }
+
+  DelayedClock delayed_{clock()};
+  const model::NodePtr node_ = node("b", 4);
+  const model::PodPtr passing_ = pod("passing", 0, {.node = "b"});
+};
+
+TEST_F(CutShortTest, IsSearchedFurtherWhenItIsQuiet) {
+  touch();
+  EXPECT_EQ(shadow_->report().waiting, 1U) << "not while much comes";
+  clock().advance(60s);
+  touch();
+  const ShadowReport report = shadow_->report();
+  EXPECT_EQ(report.waiting, 0U);
+  EXPECT_EQ(report.count(ShadowResult::race), 1U);
+  EXPECT_EQ(report.cut_short, 0U);
+  EXPECT_TRUE(is_placed("uid-p") && is_placed("uid-late")) << "all is as it was";
+}
+
+TEST_F(CutShortTest, IsSearchedFurtherAtTheEndWithThePodsOfItsTime) {
+  clock().advance(200ms);
+  comes_and_goes();
+  shadow_->pod_deleted(pod("late", 3, {.node = "b"}));
+  const app::ShadowDifference difference = settled("p");
+  EXPECT_EQ(difference.result, ShadowResult::race) << difference.why;
+  EXPECT_EQ(shadow_->report().waiting, 0U);
+  EXPECT_TRUE(is_placed("uid-p") && !is_placed("uid-late")) << "all is as it was";
+}
+
+TEST_F(CutShortTest, StaysUnexplainedWhenANodeHasChangedMeanwhile) {
+  clock().advance(200ms);
+  shadow_->node_added(node("c", 4));
+  const app::ShadowDifference difference = settled("p");
+  EXPECT_EQ(difference.result, ShadowResult::unexplained);
+  EXPECT_NE(difference.why.find("(the search for a cause was cut short)"), std::string::npos) << difference.why;
+}
+
+TEST_F(CutShortTest, IsGivenUpWhenTooManyChangesCameSince) {
+  for (std::size_t i = 0; i < Shadow::k_kept_changes_max / 2 + 1; ++i) comes_and_goes();
+  const ShadowReport report = shadow_->report();
+  EXPECT_EQ(report.waiting, 0U);
+  EXPECT_EQ(report.cut_short, 1U);
 }
 
 TEST_F(ShadowTest, WhatIsExplainedMakesRoomForWhatIsNot) {

@@ -3,7 +3,9 @@
 #include <spdlog/fmt/fmt.h>
 #include <time.h>
 
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "integration/serving_fixture.hpp"
@@ -484,6 +486,34 @@ TEST_F(Operations, WhatKeepsItFromServingStandsInTheLogWithoutTheNameOfTheProgra
   EXPECT_NE(berth->log().find("/none/crt cannot be read: No such file or directory"), std::string::npos)
       << berth->log();
   EXPECT_EQ(berth->log().find("berth: "), std::string::npos) << berth->log();
+}
+
+/// By name, of all threads of a process.
+std::map<std::string, std::size_t> thread_names(pid_t process) {
+  std::map<std::string, std::size_t> out;
+  for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process))) {
+    std::ifstream file(task.path() / "comm");
+    if (std::string name; std::getline(file, name)) ++out[name];  // else it has ended meanwhile
+  }
+  return out;
+}
+
+TEST_F(Operations, EachThreadHasAName) {
+  const std::string config = directory.write("berth.yaml", R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: )" + kubeconfig + R"(}
+---
+apiVersion: config.berth.dev/v1alpha1
+kind: BerthConfiguration
+explainAfter: 1m
+)");
+  auto berth = start_serving({"--config=" + config, "--recorder-dir=" + directory.path() + "/recording"});
+  const std::map<std::string, std::size_t> names = thread_names(berth->id());
+  for (const char* name : {"binding", "binding-watch", "call-watch", "credentials", "explaining", "lease", "reading",
+                           "recorder", "requests", "serving", "serving-waits", "signals", "timers"})
+    EXPECT_TRUE(names.contains(name)) << name;
+  EXPECT_EQ(names.at("berth"), 1U) << "the first thread, which decides, and no other";
 }
 
 TEST_F(Operations, ProfilingPagesCanBeTurnedOff) {

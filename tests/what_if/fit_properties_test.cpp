@@ -133,10 +133,17 @@ Scenario draw(std::mt19937_64& random) {
     out.nodes.push_back(node);
   }
   const std::int64_t pod_count = upto(14);
-  for (std::int64_t i = 0; i < pod_count; ++i)
-    out.pods.push_back({fmt::format("q{}", i), out.nodes[static_cast<std::size_t>(upto(out.nodes.size() - 1))].name,
-                        pick({"web", "db", "x"}), 100 + 100 * upto(8), 128 * (1 + upto(6)), upto(1) * 100,
-                        one_in(2) ? 80 + upto(1) : 0});
+  // Two pods of one node never have the same host port: no scheduler places them so, and the first that goes takes the port
+  // of both with it, here as upstream.
+  std::set<std::pair<std::string, std::int64_t>> used_ports;
+  for (std::int64_t i = 0; i < pod_count; ++i) {
+    RandomPod pod{fmt::format("q{}", i),       out.nodes[static_cast<std::size_t>(upto(out.nodes.size() - 1))].name,
+                  pick({"web", "db", "x"}),    100 + 100 * upto(8),
+                  128 * (1 + upto(6)),         upto(1) * 100,
+                  one_in(2) ? 80 + upto(1) : 0};
+    if (pod.port != 0 && !used_ports.emplace(pod.node, pod.port).second) pod.port = 0;
+    out.pods.push_back(std::move(pod));
+  }
   Wishes& wishes = out.wishes;
   wishes.cpu = 250 + 250 * upto(14);
   wishes.memory_mib = 256 * (1 + upto(20));

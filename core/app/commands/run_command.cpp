@@ -62,9 +62,9 @@ bool raise_descriptor_limit() noexcept {
 
 // Time limits of a requested end: for bindings, for giving back the lease, and for all of it, whatever hangs.
 constexpr std::chrono::milliseconds k_drain_limit{2000}, k_release_limit{1500}, k_end_limit{4000};
-constexpr std::chrono::milliseconds k_shadow_limit{1500};  // for differences whose cause is not known yet
-constexpr std::chrono::milliseconds k_last_words{200};     // for who reads the log
-constexpr std::chrono::seconds k_loss_slack{2};            // beyond retryPeriod, once the lease is lost
+constexpr std::chrono::milliseconds k_shadow_limit{12000};  // of a shadow, for differences whose cause is not known yet
+constexpr std::chrono::milliseconds k_last_words{200};      // for who reads the log
+constexpr std::chrono::seconds k_loss_slack{2};             // beyond retryPeriod, once the lease is lost
 constexpr std::size_t k_io_threads = 3;
 constexpr std::size_t k_lines_of_plugins = 25;  // plugins that one line of the log names
 
@@ -111,7 +111,7 @@ class LiveRun {
     // From here on nothing else is read but what is read again. Before the first thread: each has what its maker has.
     if (const RunStatus confined = confine(); !confined.ok()) return confined;
     // The lease lives alone: whatever hangs elsewhere, it is renewed, or the process ends.
-    net::IoThreads io(k_io_threads), lease_io(1);
+    net::IoThreads io(k_io_threads), lease_io(1, "lease");
     if (const RunStatus made = make_host(io); !made.ok()) return made;
     RunStatus followed = follow_and_schedule(io, lease_io, signals);
     // What uses the I/O threads goes before them.
@@ -183,7 +183,7 @@ void LiveRun::compare_with_server(net::IoThreads& io, Milestones& milestones,
 
 /// The sender of the signal (the kubelet, systemd) waits for that end: it comes before anything that could be waited for.
 void LiveRun::stop_in_time(int signal, const std::shared_ptr<Milestones>& milestones) {
-  end_after(k_end_limit, [has_ended = has_ended_] {
+  end_after(options_.shadow ? k_end_limit + k_shadow_limit : k_end_limit, [has_ended = has_ended_] {
     if (*has_ended) return 0;
     observe::error("Shutdown did not finish in time");
     return 1;

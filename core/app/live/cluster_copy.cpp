@@ -85,7 +85,7 @@ struct ClusterCopy::State {
   const std::chrono::seconds limit;
   const net::HttpClientOptions client;
   Objects objects;
-  net::IoThreads threads{k_copying_threads};
+  net::IoThreads threads{k_copying_threads, "copying"};
   std::unique_ptr<cluster::kube::KubeReader> reader;
 
   /// Resources that are not known yet and failed at least so often; empty: there are none.

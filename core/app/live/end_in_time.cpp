@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/process/thread_name.hpp"
 #include "observe/log_writer.hpp"
 
 namespace berth::app {
@@ -23,9 +24,12 @@ constexpr std::chrono::milliseconds k_reign_look_period{1000};  // at a reign, w
 
 /// Without a limit where the system has no room for another thread: the process then ends the usual way.
 template <typename Work>
-void on_own_thread(Work work) {
+void on_own_thread(ThreadName name, Work work) {
   try {
-    std::thread(std::move(work)).detach();
+    std::thread([name, work = std::move(work)] {
+      name_this_thread(name);
+      work();
+    }).detach();
   } catch (const std::system_error&) {
   }
 }
@@ -74,7 +78,7 @@ void end_now(int status) noexcept {
 }
 
 void end_after(std::chrono::milliseconds limit, std::function<int()> status) {
-  on_own_thread([limit, status = std::move(status)] {
+  on_own_thread("end-limit", [limit, status = std::move(status)] {
     std::this_thread::sleep_for(limit);
     end_now(status());
   });
@@ -83,7 +87,7 @@ void end_after(std::chrono::milliseconds limit, std::function<int()> status) {
 
 void end_with(std::shared_ptr<const cluster::kube::Reign> reign, std::chrono::milliseconds grace,
               std::function<int()> status) {
-  on_own_thread([reign = std::move(reign), grace, status = std::move(status)] {
+  on_own_thread("end-of-reign", [reign = std::move(reign), grace, status = std::move(status)] {
     for (std::int64_t left_ns = 0; (left_ns = reign->left_ns()) > 0;)
       std::this_thread::sleep_for(
           std::min<std::chrono::nanoseconds>(std::chrono::nanoseconds(left_ns), k_reign_look_period));

@@ -7,6 +7,7 @@
 
 #include "app/plugins/decode_retention.hpp"
 #include "base/guarded.hpp"
+#include "base/process/thread_name.hpp"
 #include "cluster/accepting_writer.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
 #include "observe/fatal_signal.hpp"
@@ -271,14 +272,20 @@ LiveHost::LiveHost(const config::Configuration& configuration, std::shared_ptr<n
       sink_(std::make_unique<WatchedSink>(shadow_ ? static_cast<cluster::ClusterSink&>(*shadow_) : ingest_,
                                           base_->open_calls)),
       recorded_sink_(base_->recorder ? std::make_unique<scheduler::RecordedSink>(*sink_, *base_->recorder) : nullptr),
-      reading_(k_reading_threads),
+      reading_(k_reading_threads, "reading"),
       reader_(reading_, endpoint, base_->symbols, reading_options(configuration, *endpoint)),
       is_whole_(base_->whole, {*scheduler_, reader_}),
-      timers_thread_(
-          [this] { net::IoThreads::run_guarded("the timers", [this] { base_->timers.run_until_stopped(); }); }),
-      call_watch_([this] { net::IoThreads::run_guarded("the watch of plugin calls", [this] { watch_calls(); }); }) {
+      timers_thread_([this] {
+        name_this_thread("timers");
+        net::IoThreads::run_guarded("the timers", [this] { base_->timers.run_until_stopped(); });
+      }),
+      call_watch_([this] {
+        name_this_thread("call-watch");
+        net::IoThreads::run_guarded("the watch of plugin calls", [this] { watch_calls(); });
+      }) {
   if (base_->explained)
     explaining_ = std::thread([this] {
+      name_this_thread("explaining");
       const observe::SignalStack signal_stack;  // plugins run here
       net::IoThreads::run_guarded("the explanation of events", [this] { base_->explained->run(); });
     });

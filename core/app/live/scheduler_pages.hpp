@@ -37,7 +37,7 @@ class SchedulerPages {
   Result<std::string> get(std::string target);
 
   std::shared_ptr<net::Endpoint> endpoint_;
-  net::IoThreads threads_{1};
+  net::IoThreads threads_{1, "pages"};
   net::HttpClient client_;
 };
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/process/thread_name.hpp"
 #include "net/io_threads.hpp"
 
 namespace berth::app {
@@ -27,9 +28,12 @@ void call(const std::function<void()>& function, std::string_view what) noexcept
 }
 
 /// False when the system has no room for another thread.
-bool begin_thread(std::function<void()> work) {
+bool begin_thread(ThreadName name, std::function<void()> work) {
   try {
-    std::thread(std::move(work)).detach();
+    std::thread([name, work = std::move(work)] {
+      name_this_thread(name);
+      work();
+    }).detach();
     return true;
   } catch (const std::system_error& error) {
     net::IoThreads::count_exception("the start of a thread", error.what());
@@ -57,6 +61,7 @@ StopSignals::StopSignals() {
 
 void StopSignals::watch(std::function<void(int signal)> on_stop, std::function<void()> on_dump) {
   std::thread([set = set_, on_stop = std::move(on_stop), on_dump = std::move(on_dump)] {
+    name_this_thread("signals");
     const auto dumps = std::make_shared<std::atomic<bool>>(false);
     for (bool stopping = false;;) {
       int signal = 0;
@@ -64,7 +69,7 @@ void StopSignals::watch(std::function<void(int signal)> on_stop, std::function<v
       if (signal == SIGUSR2) {
         // It waits for the cycle under way, which may be the one that hangs.
         if (dumps->exchange(true)) continue;
-        const bool has_begun = begin_thread([dumps, on_dump] {
+        const bool has_begun = begin_thread("dump", [dumps, on_dump] {
           call(on_dump, "the dump");
           *dumps = false;
         });
@@ -74,7 +79,7 @@ void StopSignals::watch(std::function<void(int signal)> on_stop, std::function<v
       if (stopping) std::_Exit(1);
       stopping = true;
       const auto stop = [signal, on_stop] { call([signal, &on_stop] { on_stop(signal); }, "the end of this process"); };
-      if (!begin_thread(stop)) stop();
+      if (!begin_thread("stop", stop)) stop();
     }
   }).detach();
 }

@@ -55,6 +55,8 @@ std::string shadow_text(const ShadowReport& shadow) {
                 fmt::format("{:.2f}", percent(shadow.results[i], compared)), std::string(k_meanings[i])});
   out += counts.render(2);
   if (shadow.waiting != 0) out += fmt::format("  {} more, whose cause is not known yet\n", shadow.waiting);
+  if (shadow.cut_short != 0)
+    out += fmt::format("  {} of these for want of time: not all causes were asked about\n", shadow.cut_short);
   if (shadow.not_seen_before != 0)
     out += fmt::format("  {} pod{} had a node when seen first: not compared\n", shadow.not_seen_before,
                        report::plural(shadow.not_seen_before));
@@ -91,6 +93,7 @@ std::string shadow_json(const ShadowReport& shadow) {
   for (std::size_t i = 0; i < k_shadow_results; ++i) out.key(k_names[i]).number(shadow.results[i]);
   out.end_object();
   out.key("waiting").number(shadow.waiting);
+  out.key("cutShort").number(shadow.cut_short);
   out.key("notSeenBefore").number(shadow.not_seen_before);
   out.key("failed").number(shadow.failed);
   out.key("withoutNode").number(shadow.without_node);

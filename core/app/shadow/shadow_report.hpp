@@ -45,9 +45,10 @@ struct ShadowReport {
   std::uint64_t queued_left_out = 0;  // those that came while there was no room for theirs
   std::uint64_t not_seen_before = 0;  // bound when they were seen first: nothing is said about them
   std::uint64_t failed = 0;           // comparisons that threw: nothing is said about them either
-  std::uint64_t without_node = 0;     // of the differences: no node fits here
-  std::uint64_t score_lost = 0;       // by all that are no tie: the best score here less that of the node
-  std::int64_t decision_ns = 0;       // that decisions here took, without explanations of differences
+  std::uint64_t cut_short = 0;  // of the rejected, sampled and unexplained: there was no time to ask about all causes
+  std::uint64_t without_node = 0;  // of the differences: no node fits here
+  std::uint64_t score_lost = 0;    // by all that are no tie: the best score here less that of the node
+  std::int64_t decision_ns = 0;    // that decisions here took, without explanations of differences
   std::uint64_t differences_left_out = 0;
   std::vector<ShadowDifference> differences;  // k_differences_max at most, without ties; races go first
 

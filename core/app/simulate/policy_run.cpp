@@ -429,8 +429,67 @@ model::PodPtr PolicyRun::pod_now(const std::string& ns, const std::string& name)
   return (pass_ ? pass_->cluster() : simulation_->cluster()).find_pod(ns, name);
 }
 
-report::PageParts PolicyRun::page_parts(const report::SimulationReport& report) {
+/// One pod of each workload and answer is asked about, as many as there is time for: first one of each answer, the most
+/// frequent first, so that each says what would help, with an equal part of the time that is left; then others.
+void PolicyRun::add_details(const report::SimulationReport& report, report::PageParts& parts) {
+  struct Group {
+    std::size_t pod;
+    std::vector<std::size_t> others = {};
+  };
+  struct Cause {
+    std::size_t pods = 0, first_group = 0;
+  };
+  std::vector<Group> groups;
+  std::vector<Cause> causes;
+  std::unordered_map<std::string, std::size_t> known_groups, known_causes;
+  for (std::size_t i = 0; i < report.pods.size(); ++i) {
+    const report::PodLine& line = report.pods[i];
+    if (line.state != report::PodState::pending || (line.attempts == 0 && !options_.is_live)) continue;
+    const model::PodPtr pod = pod_now(line.ns, line.name);
+    if (pod == nullptr) continue;
+    const auto [cause, is_new_cause] = known_causes.emplace(line.message.get(), causes.size());
+    if (is_new_cause) causes.push_back({0, groups.size()});
+    ++causes[cause->second].pods;
+    const model::OwnerReference& controller = pod->controller.get();
+    const std::string alike =
+        controller.kind.empty() ? pod->key() : controller.kind.get() + '/' + controller.name.get();
+    const auto [group, is_new] =
+        known_groups.emplace(line.ns.get() + '\n' + alike + '\n' + line.message.get(), groups.size());
+    if (is_new)
+      groups.push_back({i});
+    else
+      groups[group->second].others.push_back(i);
+  }
+  std::stable_sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) { return a.pods > b.pods; });
+  std::vector<std::size_t> order;
+  std::vector<bool> is_first(groups.size());
+  for (const Cause& cause : causes) {
+    order.push_back(cause.first_group);
+    is_first[cause.first_group] = true;
+  }
+  for (std::size_t i = 0; i < groups.size() && order.size() < k_details_max; ++i)
+    if (!is_first[i]) order.push_back(i);
   const auto started = std::chrono::steady_clock::now();
+  const scheduler::DecisionParts host = deciding();
+  for (std::size_t at = 0; at < order.size() && at < k_details_max; ++at) {
+    const double began = seconds_since(started);
+    if (began > k_details_seconds) break;
+    const std::size_t share = at < causes.size() ? std::min(causes.size(), k_details_max) - at : 1;
+    const double until = began + (k_details_seconds - began) / static_cast<double>(share);
+    Group& group = groups[order[at]];
+    const report::PodLine& line = report.pods[group.pod];
+    const model::PodPtr pod = pod_now(line.ns, line.name);
+    report::PodDetail detail;
+    detail.pod = group.pod;
+    detail.explanation = host.cycle.explain(pod);
+    FitSearch search(host, symbols_, k_details_questions_max, [&] { return seconds_since(started) < until; });
+    if (Result<report::FitReport> fit = search.search(pod); fit.ok()) detail.fit = std::move(*fit);
+    detail.others = std::move(group.others);
+    parts.details.push_back(std::move(detail));
+  }
+}
+
+report::PageParts PolicyRun::page_parts(const report::SimulationReport& report) {
   report::PageParts parts;
   const scheduler::DecisionParts host = deciding();
   for (const cache::Slot slot : host.snapshot.order()) {
@@ -438,33 +497,7 @@ report::PageParts PolicyRun::page_parts(const report::SimulationReport& report) 
     for (const model::Label& label : host.snapshot.row(slot).node->labels)
       labels.emplace_back(symbols_.text(label.key), symbols_.text(label.value));
   }
-  // One pod of each workload and answer is asked about, as many as there is time for.
-  std::unordered_map<std::string, std::size_t> known;
-  for (std::size_t i = 0; i < report.pods.size(); ++i) {
-    const report::PodLine& line = report.pods[i];
-    if (line.state != report::PodState::pending || (line.attempts == 0 && !options_.is_live)) continue;
-    const model::PodPtr pod = pod_now(line.ns, line.name);
-    if (pod == nullptr) continue;
-    const model::OwnerReference& controller = pod->controller.get();
-    const std::string alike =
-        controller.kind.empty() ? pod->key() : controller.kind.get() + '/' + controller.name.get();
-    const auto [group, is_new] =
-        known.emplace(line.ns.get() + '\n' + alike + '\n' + line.message.get(), parts.details.size());
-    if (!is_new) {
-      if (group->second < parts.details.size()) parts.details[group->second].others.push_back(i);
-      continue;
-    }
-    if (parts.details.size() == k_details_max || seconds_since(started) > k_details_seconds) {
-      group->second = k_details_max;
-      continue;
-    }
-    report::PodDetail detail;
-    detail.pod = i;
-    detail.explanation = host.cycle.explain(pod);
-    FitSearch search(host, symbols_, k_details_questions_max);
-    if (Result<report::FitReport> fit = search.search(pod); fit.ok()) detail.fit = std::move(*fit);
-    parts.details.push_back(std::move(detail));
-  }
+  add_details(report, parts);
   for (const loader::LoadedLibrary& library : plugins_.plugins.libraries())
     for (const loader::PluginNote& note : library.notes) {
       parts.plugins.push_back({note.plugin, note.version, library.path, library.sha256, note.points});

@@ -104,6 +104,7 @@ class PolicyRun {
   report::PageParts page_parts(const report::SimulationReport& report);
 
  private:
+  void add_details(const report::SimulationReport& report, report::PageParts& parts);
   RunStatus make_host();
   RunStatus start_recorder();
   void count_calls();

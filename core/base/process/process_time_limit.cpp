@@ -7,6 +7,7 @@
 
 #include "base/guarded.hpp"
 #include "base/process/explained_end.hpp"
+#include "base/process/thread_name.hpp"
 
 namespace berth {
 
@@ -23,6 +24,7 @@ ProcessTimeLimit::~ProcessTimeLimit() {
 }
 
 void ProcessTimeLimit::watch(std::chrono::milliseconds limit) {
+  name_this_thread("time-limit");
   UniqueLock lock(mutex_);
   if (changed_.wait_for(lock, limit, [this]() REQUIRES(mutex_) { return over_; })) return;
   for (std::size_t done = 0; done < last_words_.size();) {

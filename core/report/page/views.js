@@ -13,10 +13,11 @@ function fitList(fit, most) {
   if (fit.fitsNow) lines.push(element("li", null, `on ${plural(fit.fitsNow, "node")} as it is: what keeps it waiting is its group, ` +
     "a step after the choice of a node, or that it was not tried since"));
   if (!lines.length) lines.push(element("li", null, 
-    fit.left ? `with no change of the pod: with every one, ${fit.left}` : "with no change that is known"));
+    fit.left ? `with no change of the pod: with every one, ${fit.left}`
+      : fit.complete === false ? "with no change that was found" : "with no change that is known"));
   return element("div", { class: "fit" }, element("strong", null, "It would fit"), element("ul", null, lines),
-    fit.complete === false ? element("span", { class: "soft" }, "not all was tried: the limit of questions was reached") : null,
-    fit.options.length > most ? element("span", { class: "soft" }, `and ${fit.options.length - most} more ways`) : null);
+    fit.complete === false ? element("span", { class: "soft" }, "not all was tried: questions or time ran out") : null,
+    fit.options.length > most ? element("span", { class: "soft" }, `and ${plural(fit.options.length - most, "more way")}`) : null);
 }
 
 /** For how long, and what the scheduler does with it. */
@@ -51,7 +52,7 @@ function pendingView() {
             : element("span", { class: "soft" }, `  (the first for ${span(members[0].waits)})`)),
         causes ? fitList(causes.fit, 4) : null, list);
     }),
-    order.length > 100 ? element("p", { class: "soft" }, `and ${order.length - 100} more reasons`) : null];
+    order.length > 100 ? element("p", { class: "soft" }, `and ${plural(order.length - 100, "more reason")}`) : null];
 }
 
 const k_cause_colours = ["c2", "c5", "c4", "c1", "c0"];
@@ -73,8 +74,10 @@ function podView(pod) {
     pod.message ? element("p", { class: "panel cause" }, pod.message) : null,
     pod.word?.wokenBy.length ? element("p", { class: "soft" }, `Retried sooner on: ${pod.word.wokenBy.join(", ")}`) : null];
   if (!detail) {
+    const alike = pod.state === "pending" && pod.message !== data.untried && pending.find((other) => other.detail && other.message === pod.message);
     if (pod.state === "pending") out.push(element("p", { class: "soft" },
-      `It was not looked at in detail. berth explain ${pod.key} … does.`));
+      `It was not looked at in detail. berth explain ${pod.key} … does.`,
+      ...(alike ? [" What would make it fit is said of ", podLink(alike), ", which has the same reason."] : [])));
     return out;
   }
   if (detail.pod !== pod.index) out.push(element("p", { class: "soft" }, "As of ", podLink(pods[detail.pod]),
