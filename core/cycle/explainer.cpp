@@ -110,14 +110,13 @@ Standing Explainer::stand(const model::PodPtr& pod, cache::Slot node, const Stan
   const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
   auto context = cycle_.framework_.pool(profile).take();
   context->begin(pod, 0, ++cycle_.cycle_id_, &cycle_.snapshot_);
-  cycle_.candidates_.assign(cycle_.snapshot_.nodes(), cycle_.snapshot_.nodes() + cycle_.snapshot_.word_count());
-  const framework::PreFilterResult prepared = framework::run_pre_filter(
-      *context, cycle_.candidates_.data(), cycle_.candidates_.size(), cycle_.pre_filter_scratch_);
+  cycle_.candidates_.begin(cycle_.snapshot_);
+  const framework::PreFilterResult prepared =
+      framework::run_pre_filter(*context, cycle_.candidates_, cycle_.candidate_memory_);
   if (!prepared.verdict.success()) return out;
   FilterFindings found;
   const Nominated nominated = with.nominated ? cycle_.nominated_to_others(*pod, nullptr) : Nominated();
-  cycle_.filter_pass_.run(*context, {cycle_.candidates_.data(), prepared.taking_part(cycle_.snapshot_.node_count())},
-                          nominated, std::numeric_limits<std::int64_t>::max(), 0, found);
+  cycle_.filter_pass_.run(*context, cycle_.candidates_, nominated, std::numeric_limits<std::int64_t>::max(), 0, found);
   std::vector<cache::Slot>& feasible = found.feasible;
   cycle_.extender_pass_.begin();
   if (!found.error.empty() || !cycle_.extender_pass_.filter(*pod, feasible).ok() || feasible.empty() ||
