@@ -55,7 +55,7 @@ function(berth_add_rust_plugin name)
       -C link-args=-Wl,-z,defs,-z,now,-z,relro,-z,noexecstack,-z,nodelete,--build-id "${main}" -o "${module}"
     COMMAND chmod go-w "${BERTH_PLUGIN_OUTPUT_DIRECTORY}" "${module}")
   add_custom_target(plugin_${name} ALL DEPENDS "${module}")
-  set(test "${CMAKE_BINARY_DIR}/plugin_${name}_test")
+  set(test "${crates}/plugin_${name}_test")  # no name of a target
   add_custom_command(OUTPUT "${test}" DEPENDS ${sources} berth_rust_crates "${crates}/libberth.rlib" VERBATIM
     COMMAND "${BERTH_RUSTC}" ${flags} --test --crate-name=plugin_${name}_test "${main}" -o "${test}")
   add_custom_target(plugin_${name}_test ALL DEPENDS "${test}")

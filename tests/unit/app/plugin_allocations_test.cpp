@@ -15,17 +15,20 @@ std::string json_of(const Result<std::vector<PointAllocations>>& points) {
 }
 
 TEST(PluginAllocations, AreAListWhereTheyWereCounted) {
-  const Result<std::vector<PointAllocations>> counted(std::vector<PointAllocations>{{"example.com/A", "filter", 4, 8, 4, 96}});
+  const Result<std::vector<PointAllocations>> counted(
+      std::vector<PointAllocations>{{"example.com/A", "filter", 4, 8, 4, 96}});
   EXPECT_EQ(to_text(counted), "filter 0.5 (12 bytes)");
-  EXPECT_EQ(json_of(counted),
-            R"({"allocations":[{"plugin":"example.com/A","point":"filter","calls":8,"perCall":0.500,"bytesPerCall":12.0}]})");
+  EXPECT_EQ(
+      json_of(counted),
+      R"({"allocations":[{"plugin":"example.com/A","point":"filter","calls":8,"perCall":0.500,"bytesPerCall":12.0}]})");
 }
 
 TEST(PluginAllocations, AreNullWithTheReasonWhereTheyWereNot) {
   const Result<std::vector<PointAllocations>> failed(Error{"a sanitizer\ncounts"});
   EXPECT_EQ(to_text(failed), R"(not counted: a sanitizer\x0acounts)");
   EXPECT_EQ(json_of(failed), R"({"allocations":null,"allocationsNotCounted":"a sanitizer\\x0acounts"})");
-  EXPECT_EQ(to_text(Result<std::vector<PointAllocations>>(Error{""})), "not counted: the process that counts said nothing");
+  EXPECT_EQ(to_text(Result<std::vector<PointAllocations>>(Error{""})),
+            "not counted: the process that counts said nothing");
 }
 
 }  // namespace

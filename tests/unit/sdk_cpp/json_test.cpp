@@ -96,10 +96,12 @@ TEST(Json, OwnsWhatItGivesWhenItEndsWithTheExpression) {
             "a text that is too long to be kept in place;b;a text that is too long to be kept in place;b;a[] n o ");
   // Elements of a list that ends with the expression, and what is asked of them.
   const Json& first = Json::parse(text)["a"].items()[0];
-  const std::string& second = Json::parse(R"([["x", "a text that is too long to be kept in place"]])").items().front().items()[1].string("s");
+  const std::string& second =
+      Json::parse(R"([["x", "a text that is too long to be kept in place"]])").items().front().items()[1].string("s");
   const auto& member = Json::parse(text).members().front();
   for (const Json& item : Json::parse(text).members()[0].second.items()) seen += item.string("item").substr(0, 1);
-  for (const Json& item : Json::parse(R"([[1], ["a text that is too long to be kept in place"]])").items().back().array("b"))
+  for (const Json& item :
+       Json::parse(R"([[1], ["a text that is too long to be kept in place"]])").items().back().array("b"))
     seen += item.string("item");
   EXPECT_EQ(first.string("a"), "a text that is too long to be kept in place");
   EXPECT_EQ(second, "a text that is too long to be kept in place");
