@@ -31,8 +31,8 @@ class OwnedList {
  public:
   explicit OwnedList(std::vector<T> list) noexcept : list_(std::move(list)) {}
 
-  std::size_t size() const noexcept { return list_.size(); }
-  bool empty() const noexcept { return list_.empty(); }
+  std::size_t size() const noexcept { return list_.size(); }  ///< How many elements there are.
+  bool empty() const noexcept { return list_.empty(); }       ///< Whether there is none.
   /// For loops, which keep the list until they end.
   auto begin() const& noexcept { return list_.begin(); }
   auto end() const& noexcept { return list_.end(); }

@@ -25,6 +25,7 @@
 extern "C" {
 #endif
 
+/* A scheduler on a cluster in memory. */
 typedef struct berth_real_host berth_real_host;
 
 typedef struct berth_real_host_options {
@@ -69,10 +70,12 @@ BERTH_REAL_HOST int berth_real_host_remove(berth_real_host* host, const char* re
 BERTH_REAL_HOST int berth_real_host_advance(berth_real_host* host, int64_t duration_ns, char** error);
 
 /* Every decision since the host was made or berth_real_host_forget_decisions(), in order: at most 1,000,000 are kept. The
- * structs live until then. NULL beyond the last. */
+ * structs live until then. */
 BERTH_REAL_HOST uint64_t berth_real_host_decision_count(const berth_real_host* host);
+/* NULL beyond the last. Until berth_real_host_forget_decisions(). */
 BERTH_REAL_HOST const berth_real_host_decision* berth_real_host_decision_at(const berth_real_host* host,
                                                                             uint64_t index);
+/* Those that were read are needed no more. */
 BERTH_REAL_HOST void berth_real_host_forget_decisions(berth_real_host* host);
 
 /* The node that the pod is bound to now, "" where it waits; NULL: there is no such pod. Until the next call. */
