@@ -11,6 +11,7 @@
 #include "app/plugins/plugin_library.hpp"
 #include "app/simulate/simulation.hpp"
 #include "berth/testkit/real_host.h"
+#include "cluster/embedded/claim_controller.hpp"
 #include "cluster/embedded/manifest_reader.hpp"
 #include "config/resolve.hpp"
 #include "report/decision.hpp"

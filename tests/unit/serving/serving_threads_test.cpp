@@ -12,7 +12,7 @@ namespace {
 
 TEST(ServingThreads, AHandlerThatThrowsIsCountedAndTheNextOneRuns) {
   const auto counts = std::make_shared<ServingCounts>();
-  ServingThreads threads(counts);
+  ServingThreads threads(counts, "test");
   threads.start(1);
   boost::asio::post(threads.io(), [] { throw std::length_error("too long"); });
   boost::asio::post(threads.io(), [] { throw 42; });
