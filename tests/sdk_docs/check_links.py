@@ -15,7 +15,8 @@ import urllib.parse
 
 # "page.html#anchor" in a script of Doxygen's: a menu, a tree, or the words of the search, which lie one folder down.
 IN_SCRIPT = re.compile(r"""["']((?:\.\./)?[\w./-]+\.html(?:#\w+)?)["']""")
-SCRIPTS = ["menudata.js", "navtreedata.js", "navtreeindex*.js", "search/*_*.js"]
+# Not navtreeindex*.js: that also names enumerators which pages have no anchor for, and then the page opens at its top.
+SCRIPTS = ["menudata.js", "navtreedata.js", "search/*_*.js"]
 
 
 class Reader(html.parser.HTMLParser):

@@ -10,11 +10,15 @@
 #include "app/plugins/decode_retention.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "app/simulate/simulation.hpp"
-#include "berth/testkit/real_host.h"
 #include "cluster/embedded/claim_controller.hpp"
 #include "cluster/embedded/manifest_reader.hpp"
 #include "config/resolve.hpp"
 #include "report/decision.hpp"
+
+// All else in the library is hidden.
+#pragma GCC visibility push(default)
+#include "berth/testkit/real_host.h"
+#pragma GCC visibility pop
 
 namespace {
 

@@ -15,12 +15,6 @@
 
 #include <stdint.h>
 
-#if defined(BERTH_REAL_HOST_IS_BUILT)
-#define BERTH_REAL_HOST __attribute__((visibility("default")))
-#else
-#define BERTH_REAL_HOST
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -54,32 +48,30 @@ typedef struct berth_real_host_decision {
 } berth_real_host_decision;
 
 /* NULL: it cannot be made. The plugins of the configuration are loaded. */
-BERTH_REAL_HOST berth_real_host* berth_real_host_new(const berth_real_host_options* options, char** error);
-BERTH_REAL_HOST void berth_real_host_free(berth_real_host* host); /* NULL is allowed */
-BERTH_REAL_HOST void berth_real_host_free_text(char* text);       /* NULL is allowed */
+berth_real_host* berth_real_host_new(const berth_real_host_options* options, char** error);
+void berth_real_host_free(berth_real_host* host); /* NULL is allowed */
+void berth_real_host_free_text(char* text);       /* NULL is allowed */
 
 /* Objects as `kubectl apply -f` takes them, of any kind that scheduling knows; each is added, or replaces the one of that
  * kind, namespace and name. 0: all are there; -1: something is wrong with one, and nothing has changed. */
-BERTH_REAL_HOST int berth_real_host_apply(berth_real_host* host, const char* manifests, char** error);
+int berth_real_host_apply(berth_real_host* host, const char* manifests, char** error);
 /* resource: "pods", "nodes", "persistentvolumeclaims" …; ns is "" for what has none. 0: it is gone; -1: there was none. */
-BERTH_REAL_HOST int berth_real_host_remove(berth_real_host* host, const char* resource, const char* ns,
-                                           const char* name);
+int berth_real_host_remove(berth_real_host* host, const char* resource, const char* ns, const char* name);
 
 /* Moves the clock, and at each moment decides about every pod that may be tried then, and carries that out. 0: what may be
  * decided now. 0: done; -1: an exception, which is the text. */
-BERTH_REAL_HOST int berth_real_host_advance(berth_real_host* host, int64_t duration_ns, char** error);
+int berth_real_host_advance(berth_real_host* host, int64_t duration_ns, char** error);
 
 /* Every decision since the host was made or berth_real_host_forget_decisions(), in order: at most 1,000,000 are kept. The
  * structs live until then. */
-BERTH_REAL_HOST uint64_t berth_real_host_decision_count(const berth_real_host* host);
+uint64_t berth_real_host_decision_count(const berth_real_host* host);
 /* NULL beyond the last. Until berth_real_host_forget_decisions(). */
-BERTH_REAL_HOST const berth_real_host_decision* berth_real_host_decision_at(const berth_real_host* host,
-                                                                            uint64_t index);
+const berth_real_host_decision* berth_real_host_decision_at(const berth_real_host* host, uint64_t index);
 /* Those that were read are needed no more. */
-BERTH_REAL_HOST void berth_real_host_forget_decisions(berth_real_host* host);
+void berth_real_host_forget_decisions(berth_real_host* host);
 
 /* The node that the pod is bound to now, "" where it waits; NULL: there is no such pod. Until the next call. */
-BERTH_REAL_HOST const char* berth_real_host_node_of(berth_real_host* host, const char* ns, const char* name);
+const char* berth_real_host_node_of(berth_real_host* host, const char* ns, const char* name);
 
 #ifdef __cplusplus
 }
