@@ -173,7 +173,7 @@ BindingCycle::Failed BindingCycle::refused(model::PluginIndex plugin, const std:
   return failed;
 }
 
-// 3. Pre-bind: parallel-marked neighbours together, everybody else alone.
+// 3. Pre-bind: parallel-marked neighbours together, the others one at a time.
 
 void BindingCycle::group_pre_binds() {
   std::vector<std::size_t> neighbours;

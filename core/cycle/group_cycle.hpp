@@ -63,7 +63,7 @@ struct GroupOutcome {
 ///
 /// Threads: the scheduling thread.
 ///
-/// Failure: a member that breaks ends the plan; its error is everybody's.
+/// Failure: a member that breaks ends the plan; its error is that of each member.
 ///
 /// Source:  kubernetes v1.36 pkg/scheduler/schedule_one_podgroup.go (podGroupCycle).
 ///          Departs: the second order;

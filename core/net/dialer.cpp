@@ -22,10 +22,10 @@ struct Addresses::Round {
   std::vector<std::weak_ptr<Waiting>> waiting;
 };
 
-Addresses::Addresses(const Url& of, Ask ask, std::chrono::nanoseconds longest_wait)
-    : host_(of.host), port_(of.port), ask_(std::move(ask)), longest_wait_(longest_wait) {}
+Addresses::Addresses(const Url& of, Lookup lookup, std::chrono::nanoseconds longest_wait)
+    : host_(of.host), port_(of.port), lookup_(std::move(lookup)), longest_wait_(longest_wait) {}
 
-asio::awaitable<Addresses::Answer> Addresses::ask_system(std::string host, std::string port) {
+asio::awaitable<Addresses::Answer> Addresses::look_up_by_system(std::string host, std::string port) {
   asio::ip::tcp::resolver resolver(co_await asio::this_coro::executor);
   auto [error, found] = co_await resolver.async_resolve(host, port, k_await);
   Answer out;
@@ -35,7 +35,7 @@ asio::awaitable<Addresses::Answer> Addresses::ask_system(std::string host, std::
 }
 
 asio::awaitable<void> Addresses::ask_once(std::shared_ptr<Addresses> self, std::shared_ptr<Round> round) {
-  const Answer answer = co_await self->ask_(self->host_, std::to_string(self->port_));
+  const Answer answer = co_await self->lookup_(self->host_, std::to_string(self->port_));
   std::vector<std::weak_ptr<Waiting>> waiting;
   {
     const Lock lock(self->mutex_);

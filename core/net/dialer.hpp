@@ -32,11 +32,11 @@ class Addresses : public std::enable_shared_from_this<Addresses> {
     List list;
   };
   /// Looks up a host and a port.
-  using Ask = std::function<asio::awaitable<Answer>(std::string host, std::string port)>;
-  static asio::awaitable<Answer> ask_system(std::string host, std::string port);
+  using Lookup = std::function<asio::awaitable<Answer>(std::string host, std::string port)>;
+  static asio::awaitable<Answer> look_up_by_system(std::string host, std::string port);
 
   /// `longest_wait`: for an answer while there are addresses from before; never more than half of the time that is left.
-  explicit Addresses(const Url& of, Ask ask = ask_system,
+  explicit Addresses(const Url& of, Lookup lookup = look_up_by_system,
                      std::chrono::nanoseconds longest_wait = std::chrono::seconds(2));
 
   /// As the system sorts them; the host itself when it is an address.
@@ -49,7 +49,7 @@ class Addresses : public std::enable_shared_from_this<Addresses> {
 
   const std::string host_;
   const std::uint16_t port_;
-  const Ask ask_;
+  const Lookup lookup_;
   const std::chrono::nanoseconds longest_wait_;
 
   Mutex mutex_;  // guards who waits in the round as well

@@ -426,7 +426,7 @@ void VictimSearchRun::finish(std::span<const cache::Slot> slots) {
       changed_.push_back(static_cast<std::uint32_t>(r));
       return;
     }
-    // Filters that let the pod in with everybody back contradict what they said before.
+    // Filters that let the pod in with all victims back contradict what they said before.
     broken_.emplace(slots[r], fmt::format("expected at least one victim pod on node \"{}\"",
                                           host_.snapshot.row(slots[r]).node->name));
   });

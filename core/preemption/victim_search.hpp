@@ -75,7 +75,7 @@ struct VictimChoice {
 ///          first, the more important first. Nodes are worked off in blocks, one what-if row each. A node whose victims
 ///          so far already rank behind a finished node is given up: by the policy's promise that a further victim never
 ///          improves a rank, the choice is that of the exhaustive search.
-///          Nodes where a pod would have to go that the attempt spares are no candidates.
+///          A node is no candidate when one of its victims would be a pod that the attempt may not evict.
 /// Kept:    where all filters that take part judge a node by itself, pods of a class ask a node again only when it has
 ///          changed, and the others' answers stand (KeptAnswers). The choice is the same; the second best may be another,
 ///          because no node was given up. A node that says otherwise when its turn comes ends that for the question.

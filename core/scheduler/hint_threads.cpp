@@ -54,7 +54,7 @@ struct HintThreads::Line {
 /// One question on its way. Its maker reads the answer once it is there; a late one is read by none.
 struct HintThreads::Job {
   Question question;
-  std::shared_ptr<const Ask> ask;
+  std::shared_ptr<const CallPlugin> ask;
   std::vector<std::uint64_t> queue;
   bool is_good = false;
   // Once the maker has left.
@@ -240,7 +240,7 @@ void HintThreads::was_late(Line& line, const queue::HintCall& call) {
   line.patience_ns = std::max(line.patience_ns / 4, std::min(k_least_patience_ns, *options_.patience_ns));
 }
 
-HintThreads::Answer HintThreads::ask(const std::shared_ptr<Line>& line, const std::shared_ptr<const Ask>& ask,
+HintThreads::Answer HintThreads::ask(const std::shared_ptr<Line>& line, const std::shared_ptr<const CallPlugin>& ask,
                                      const queue::HintCall& call, std::span<std::uint64_t> queue) {
   if (line->is_held.load(std::memory_order_relaxed)) {
     queue_all(queue, call.pods.size());

@@ -55,7 +55,7 @@ class HintThreads {
     std::vector<const model::Pod*> pods;
   };
   /// As framework::HintCalls::ask(): sets bits of `queue`, all of them when the plugin fails; false then.
-  using Ask =
+  using CallPlugin =
       std::function<bool(framework::HintCalls& calls, const Question& question, std::span<std::uint64_t> queue)>;
   enum class Answer : std::uint8_t {
     given,
@@ -75,8 +75,8 @@ class HintThreads {
   std::shared_ptr<Line> make_line(std::string_view plugin) const;
 
   /// Sets the bits of the pods that are worth another attempt. Requires: `queue` has a word for each 64 pods, all 0.
-  Answer ask(const std::shared_ptr<Line>& line, const std::shared_ptr<const Ask>& ask, const queue::HintCall& call,
-             std::span<std::uint64_t> queue);
+  Answer ask(const std::shared_ptr<Line>& line, const std::shared_ptr<const CallPlugin>& ask,
+             const queue::HintCall& call, std::span<std::uint64_t> queue);
 
   /// Threads that hints run on, with those whose hint has not returned.
   std::size_t threads() const;

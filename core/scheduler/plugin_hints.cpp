@@ -29,9 +29,9 @@ struct HintsOfPlugin {
   std::shared_ptr<HintThreads> threads;
   std::shared_ptr<HintThreads::Line> line;
 
-  queue::Hint hint(HintThreads::Ask how) const {
-    return [of = *this, how = std::make_shared<const HintThreads::Ask>(std::move(how))](const queue::HintCall& call,
-                                                                                        std::uint64_t* queue) {
+  queue::Hint hint(HintThreads::CallPlugin how) const {
+    return [of = *this, how = std::make_shared<const HintThreads::CallPlugin>(std::move(how))](
+               const queue::HintCall& call, std::uint64_t* queue) {
       const std::span<std::uint64_t> words(queue, bitmap::words_for(call.pods.size()));
       const auto began = std::chrono::steady_clock::now();
       const HintThreads::Answer answer = of.threads->ask(of.line, how, call, words);

@@ -500,7 +500,7 @@ cycle::GroupRequest Scheduler::group_request(std::span<const queue::Ticket> tick
     const Result<std::string> name = framework_->group_of(pod);
     return name.ok() && !name->empty() && cache::group_key(pod, *name) == group;
   };
-  // An extender may tell apart what is alike to everybody else.
+  // An extender may tell apart what is alike to all plugins.
   const auto class_of = [&](const queue::Ticket& ticket) -> std::uint64_t {
     return parts_.extenders != nullptr && parts_.extenders->judges(*ticket.pod()) ? 0 : ticket.pod_class();
   };

@@ -40,7 +40,7 @@ class ConnectionTable {
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
     void enter(Phase phase);
-    /// The gate has let this caller do what not everybody may.
+    /// The gate has admitted this caller to pages that need credentials.
     void admit();
 
    private:

@@ -42,7 +42,7 @@ struct Admission {
   Admission(std::optional<HttpResponse> refused, bool admitted = false)  // NOLINT: implicit by design
       : refusal(std::move(refused)), is_admitted(admitted) {}
   std::optional<HttpResponse> refusal;  // nothing: go on
-  /// The caller is known, and may do what not everybody may: its connection is the last that is ended for room.
+  /// The caller is known, and may do what an unknown caller may not: its connection is the last that is ended for room.
   bool is_admitted = false;
 };
 using Gate = std::function<Admission(const HttpRequest& ask)>;
@@ -68,7 +68,7 @@ struct ServingKeys {
 
 struct ServingCounts;
 struct HttpsServerOptions {
-  /// HTTP without TLS, for what everybody may see.
+  /// HTTP without TLS, for pages that need no credentials.
   bool is_plain = false;
   std::string address = "0.0.0.0";
   std::uint16_t port = 10259;  // 0: any free one

@@ -170,7 +170,7 @@ bool read_segments(const Bytes& bytes, std::vector<Segment>& segments, ElfDefect
     }
     segments.push_back(segment);
   }
-  // Section headers stand at the end of a file: that they are missing shows a cut that spares every segment.
+  // Section headers stand at the end of a file: that they are missing shows a file that was cut behind its last segment.
   const auto sections = bytes.read<std::uint64_t>(offsetof(Elf64_Ehdr, e_shoff));
   const auto section_bytes = std::uint64_t{bytes.read<std::uint16_t>(offsetof(Elf64_Ehdr, e_shentsize))} *
                              bytes.read<std::uint16_t>(offsetof(Elf64_Ehdr, e_shnum));

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "objects/json_text.hpp"
+#include "../shared/devices/objects/json_text.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 namespace {
 
 using berth::Json;
@@ -451,4 +451,4 @@ std::string cleared_status(const ClaimObject& claim) {
   return berth::with_member(Json::parse(status), "devices", {});
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

@@ -18,7 +18,7 @@
 #include "claim_metrics.hpp"
 #include "cycle_state.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 /// Reservations that are being taken back: the server may carry that out at any moment, so what the watch says of them is
 /// over. Bound: by the writes under way. Threads: any.
@@ -81,4 +81,4 @@ void release_claims(const BindingServices& services, CycleState& state, const Po
 /// The status of a claim that is given up, as JSON.
 std::string cleared_status(const ClaimObject& claim);
 
-}  // namespace dynamic_resources
+}  // namespace devices

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "claim_deletion.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 namespace {
 
 using berth::Json;
@@ -65,4 +65,4 @@ void delete_claim(berth::ObjectWrites writes, ClaimPtr claim, std::function<void
   deletion->unprotect(claim);
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

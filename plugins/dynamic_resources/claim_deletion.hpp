@@ -5,11 +5,11 @@
 #pragma once
 #include <berth/object_writes.hpp>
 
-#include "objects/api_objects.hpp"
+#include "../shared/devices/objects/api_objects.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 /// `done` gets an empty text, or what went wrong; exactly once, on any thread.
 void delete_claim(berth::ObjectWrites writes, ClaimPtr claim, std::function<void(std::string error)> done);
 
-}  // namespace dynamic_resources
+}  // namespace devices

@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace dynamic_resources {
+namespace devices {
 
 class ClaimMetrics {
  public:
@@ -75,4 +75,4 @@ class ClaimMetrics {
   std::uint32_t created_ = 0, failed_ = 0, awaited_ = 0, wait_seconds_ = 0, kept_bytes_ = 0, selector_bytes_ = 0;
 };
 
-}  // namespace dynamic_resources
+}  // namespace devices

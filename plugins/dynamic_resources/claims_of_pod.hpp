@@ -2,9 +2,9 @@
 /// Which claims a pod means.
 /// Source: kubernetes v1.36 staging/src/k8s.io/dynamic-resource-allocation/resourceclaim/claim.go.
 #pragma once
-#include "device_cluster.hpp"
+#include "../shared/devices/device_cluster.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 /// Appends the pod's claims in the order of its spec, as `cluster` knows them. Empty, or why they are not there.
 inline std::string find_claims(const DeviceCluster& cluster, std::string_view ns, berth::Pod pod,
@@ -32,4 +32,4 @@ inline std::string find_claims(const DeviceCluster& cluster, std::string_view ns
   return {};
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

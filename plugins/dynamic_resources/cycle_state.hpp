@@ -3,10 +3,10 @@
 #pragma once
 #include <atomic>
 
-#include "device_cluster.hpp"
-#include "objects/go_quote.hpp"
+#include "../shared/devices/device_cluster.hpp"
+#include "../shared/devices/objects/go_quote.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 /// One claim of the pod. `object` is replaced by what is written.
 struct CycleClaim {
@@ -87,4 +87,4 @@ inline bool is_overdue(const AllocationObject& allocation, std::int64_t wall_ns,
   return allocation.has_binding_conditions() && allocation.time_ns && *allocation.time_ns + timeout_ns < wall_ns;
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_search.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 std::size_t DeviceSearch::begin(const DeviceSnapshot& devices) {
   shapes_.use(devices.inventory);
@@ -104,4 +104,4 @@ dra::ClassLookup DeviceSearch::class_lookup() const {
   return [this](std::string_view name) { return cluster_.device_class(name); };
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

@@ -4,10 +4,10 @@
 /// An instance per plugin instance. Threads: begin() and shape_of() [cycle]; shape_of() of filter, and find() [worker], each slot by
 /// one thread at a time. Source: kubernetes v1.36 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go (Filter).
 #pragma once
+#include "../shared/devices/node_facts.hpp"
 #include "cycle_state.hpp"
-#include "node_facts.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 class DeviceSearch {
  public:
@@ -50,4 +50,4 @@ class DeviceSearch {
   dra::ClaimShapes shapes_;
 };
 
-}  // namespace dynamic_resources
+}  // namespace devices

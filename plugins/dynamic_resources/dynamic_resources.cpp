@@ -8,14 +8,14 @@
 #include <berth/plugin.hpp>
 #include <berth/shared.hpp>
 
+#include "../shared/devices/objects/go_duration.hpp"
 #include "claim_binding.hpp"
 #include "claims_of_pod.hpp"
 #include "extended_pod.hpp"
-#include "objects/go_duration.hpp"
 
 namespace {
 
-using namespace dynamic_resources;
+using namespace devices;
 
 enum Said : std::uint32_t {
   k_cannot_allocate = 1,

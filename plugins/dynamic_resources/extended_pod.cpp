@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extended_pod.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 namespace {
 
 std::shared_ptr<const ExtendedCopy> make_copy(const CycleState& state, std::uint64_t needed, DeviceSearch& search) {
@@ -92,4 +92,4 @@ ExtendedPods::Copy ExtendedPods::copy_for(const CycleState& state, berth::Slot s
   return {known.get()};
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

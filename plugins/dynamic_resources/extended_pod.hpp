@@ -10,7 +10,7 @@
 #include "cycle_state.hpp"
 #include "device_search.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 class ExtendedPods {
  public:
@@ -39,4 +39,4 @@ class ExtendedPods {
   const berth::NodeColumns columns_;
 };
 
-}  // namespace dynamic_resources
+}  // namespace devices

@@ -27,8 +27,8 @@ class NodeResourcesFit {
   static constexpr ReasonText reasons[] = {k_fit_reasons[0], k_fit_reasons[1], k_fit_reasons[2], k_fit_reasons[3]};
   static constexpr const char* services[] = {Intern::id, Reasons::id, Objects::id, Epoch::id,
                                              Sets::id,   Log::id,     Clock::id};
-  static constexpr const char* watches[] = {node_resources::DeviceClasses::k_resource, dynamic_resources::k_slices,
-                                            dynamic_resources::k_claims};
+  static constexpr const char* watches[] = {node_resources::DeviceClasses::k_resource, devices::k_slices,
+                                            devices::k_claims};
   static constexpr Interest interests[] = {
       hinted(BERTH_KIND_POD, BERTH_ACTION_DELETE | BERTH_ACTION_UPDATE_POD_SCALE_DOWN),
       hinted(BERTH_KIND_NODE, BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_NODE_ALLOCATABLE),

@@ -107,20 +107,20 @@ class World {
   void take_of_devices(const model::Object& object, const std::string& metadata, const std::string& spec,
                        const std::string& status) {
     try {
-      if (object.resource == dynamic_resources::k_claims) {
-        const dynamic_resources::ClaimPtr claim = dynamic_resources::read_claim(metadata, spec, status);
+      if (object.resource == devices::k_claims) {
+        const devices::ClaimPtr claim = devices::read_claim(metadata, spec, status);
         require(claim != nullptr && claim->wanted != nullptr);
-      } else if (object.resource == dynamic_resources::k_classes) {
-        require(dynamic_resources::read_class(metadata, spec) != nullptr);
-      } else if (object.resource == dynamic_resources::k_slices) {
+      } else if (object.resource == devices::k_classes) {
+        require(devices::read_class(metadata, spec) != nullptr);
+      } else if (object.resource == devices::k_slices) {
         dra::PreparedSlice::Made made =
-            dra::PreparedSlice::prepare(dynamic_resources::read_slice(object.name, spec), device_ids_);
+            dra::PreparedSlice::prepare(devices::read_slice(object.name, spec), device_ids_);
         require((made.slice == nullptr) != made.error.empty());
         if (made.slice != nullptr) slices_.push_back(std::move(made.slice));
       }
     } catch (const JsonError& refused) {
       require(*refused.what() != 0);
-      (void)dynamic_resources::read_allocation_partly(status);
+      (void)devices::read_allocation_partly(status);
     }
   }
   void drop(const std::string& key) {

@@ -123,6 +123,8 @@ BROKEN = [
     ("plugins_know_the_sdk_only", "plugins/node_name/node_name.cpp", SPDX + '#include "model/pod.hpp"\n'),
     ("plugins_know_the_sdk_only", "plugins/node_name/node_name.cpp", SPDX + "#include <boost/json.hpp>\n"),
     ("plugins_know_the_sdk_only", "plugins/node_name/node_name.cpp", SPDX + '#include "../../core/model/pod.hpp"\n'),
+    ("plugins_know_the_sdk_only", "plugins/shared/names.hpp", {
+        "plugins/shared/names.hpp": SPDX + '#include "../node_name/rows.hpp"\n', "plugins/node_name/rows.hpp": SPDX}),
     ("no_setters", "core/queue/queue.hpp", SPDX + "struct Queue {\n  void set_clock(Clock* clock);\n};\n"),
     ("no_setters", "core/queue/queue.hpp", SPDX + "struct Queue {\n  Result<void> init();\n};\n"),
     ("no_setters", "core/queue/queue.hpp", SPDX + "struct Queue {\n  bool connect();\n};\n"),

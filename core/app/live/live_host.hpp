@@ -73,7 +73,7 @@ class LiveHost {
 
   /// Begins to follow the cluster; `on_synced` is called once, on an I/O thread, when it is known.
   void follow(std::function<void()> on_synced);
-  /// Calls `done` once, on an I/O thread, when everything that anybody had written by now is known here too.
+  /// Calls `done` once, on an I/O thread, when everything that was written by now, by any client, is known here too.
   void catch_up(std::function<void()> done) { reader_.catch_up(std::move(done)); }
   /// Decides about pods as they come until stop_scheduling().
   void schedule();

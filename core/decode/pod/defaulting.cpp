@@ -8,7 +8,7 @@
 namespace berth::decode {
 namespace {
 
-/// FNV-1a, twice with different starts: made-up uids must differ, not resist anybody.
+/// FNV-1a, twice with different starts: made-up uids must differ, not resist an attacker.
 std::uint64_t hash(std::uint64_t state, std::string_view text) noexcept {
   for (const char c : text) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return (state ^ 0xff) * 0x100000001b3;  // ends the word, so that ("a", "bc") and ("ab", "c") differ

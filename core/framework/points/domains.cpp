@@ -24,14 +24,14 @@ berth_code add_column(void* ctx, const berth_domain_column_v1* column) {
   return BERTH_OK;
 }
 
-/// Calls ask(columns) and adds what was named as a range of the plugin.
-template <typename Ask>
+/// Calls answer(columns) and adds what was named as a range of the plugin.
+template <typename Answer>
 Code named(const PluginInstance& plugin, observe::Point point, DomainColumns& out,
-           std::vector<DomainColumns::Range>& ranges, Ask&& ask) {
+           std::vector<DomainColumns::Range>& ranges, Answer&& answer) {
   const berth_domain_columns_v1 into{sizeof(berth_domain_columns_v1), 0, &out, &add_column};
   const std::size_t before = out.columns.size();
   Note note;
-  const Code code = call_plugin(plugin, point, note, [&] { return ask(&into, note.abi()); });
+  const Code code = call_plugin(plugin, point, note, [&] { return answer(&into, note.abi()); });
   if (code == Code::success)
     ranges.push_back(
         {&plugin, static_cast<std::uint32_t>(before), static_cast<std::uint32_t>(out.columns.size() - before)});

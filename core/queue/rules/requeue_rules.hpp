@@ -55,7 +55,7 @@ class RequeueRules {
 
 /// Those of kube-scheduler v1.36: back-off by attempts, hints per plugin.
 std::unique_ptr<RequeueRules> make_rules_of_today(const QueueOptions& options, const HintTable& hints);
-/// Those of v1.16: back-off by name, any event of some kinds retries everybody. `start_ns`: when the queue began.
+/// Those of v1.16: back-off by name, any event of some kinds retries all pods. `start_ns`: when the queue began.
 std::unique_ptr<RequeueRules> make_rules_of_v1_16(const QueueOptions& options, std::int64_t start_ns);
 
 }  // namespace berth::queue

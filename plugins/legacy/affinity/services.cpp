@@ -119,7 +119,7 @@ constexpr Interest k_service_moves =
 
 /// What the two that filter have in common; State is what they leave.
 template <class PolicyState>
-class Together {
+class PodsKeptTogether {
  public:
   using State = PolicyState;
   static constexpr ReasonText reasons[] = {k_mismatch};
@@ -142,7 +142,7 @@ class Together {
   }
 
  protected:
-  explicit Together(ServiceRules rules) : rules_(std::move(rules)) {}
+  explicit PodsKeptTogether(ServiceRules rules) : rules_(std::move(rules)) {}
   ServiceRules rules_;
 
  private:
@@ -161,13 +161,13 @@ struct BothState {
   std::optional<AntiState> others;
 };
 
-class CheckServiceAffinity : public Together<FilterState> {
+class CheckServiceAffinity : public PodsKeptTogether<FilterState> {
  public:
   static constexpr Identity identity = identity_of(
       "CheckServiceAffinity", "Keeps pods of one service on nodes that agree in the named labels.", k_cluster_deps);
   static constexpr const char* args_schema = k_affinity_args;
   explicit CheckServiceAffinity(Setup& setup)
-      : Together(ServiceRules(setup, read_some_names(setup.args(), "labels"), {}, 0)) {}
+      : PodsKeptTogether(ServiceRules(setup, read_some_names(setup.args(), "labels"), {}, 0)) {}
 };
 
 class ServiceAntiAffinity {
@@ -200,7 +200,7 @@ class ServiceAntiAffinity {
 };
 
 /// Both in one. Without labels for a point it passes every node, or scores 0.
-class ServiceAffinity : public Together<BothState> {
+class ServiceAffinity : public PodsKeptTogether<BothState> {
  public:
   static constexpr Identity identity = identity_of(
       "ServiceAffinity", "Keeps pods of one service on nodes that agree in labels, or spreads them.", k_cluster_deps);
@@ -208,9 +208,9 @@ class ServiceAffinity : public Together<BothState> {
   static constexpr Normalize normalization = Normalize::custom;
 
   explicit ServiceAffinity(Setup& setup)
-      : Together(ServiceRules(setup, read_names(setup.args(), "affinityLabels"),
-                              read_names(setup.args(), "antiAffinityLabelsPreference"), read_max_score(setup.args()))) {
-  }
+      : PodsKeptTogether(ServiceRules(setup, read_names(setup.args(), "affinityLabels"),
+                                      read_names(setup.args(), "antiAffinityLabelsPreference"),
+                                      read_max_score(setup.args()))) {}
 
   Verdict pre_score(const Cycle& cycle, PreScore<State>& out) {
     std::optional<AntiState> others = rules_.count_others(cycle);

@@ -34,9 +34,9 @@ struct OrderedCluster : FakeCluster {
   static OrderedCluster& of(FakeHost& host) { return static_cast<OrderedCluster&>(FakeCluster::of(host)); }
 };
 
-struct Together : Scene {
-  explicit Together(std::string_view plugin = "CheckServiceAffinity",
-                    std::string_view args = R"({"labels":["region"]})")
+struct PodsKeptTogether : Scene {
+  explicit PodsKeptTogether(std::string_view plugin = "CheckServiceAffinity",
+                            std::string_view args = R"({"labels":["region"]})")
       : Scene(plugin, args, OrderedCluster::install) {
     cluster().put(k_services, "default", "web", {R"({"app":"web"})"});
   }
@@ -45,19 +45,19 @@ struct Together : Scene {
 };
 
 TEST(CheckServiceAffinity, KeepsPodsWhereTheFirstOneIs) {
-  Together scene;
+  PodsKeptTogether scene;
   EXPECT_EQ(scene.answers(k_web), k_all) << "the first pod may go anywhere";
   scene.cluster().place(k_web, {{2, 1}, {0, 1}});
   EXPECT_EQ(scene.answers(k_web), k_like_n0);
 }
 TEST(CheckServiceAffinity, TakesTheNodeForTheFirstThatStandsFirstInListOrder) {
-  Together scene;
+  PodsKeptTogether scene;
   OrderedCluster::of(scene.policy.host()).order = {3, 2, 1, 0};
   scene.cluster().place(k_web, {{0, 1}, {2, 1}});
   EXPECT_EQ(scene.answers(k_web), (Answers{k_refused, k_refused, passes(), k_refused}));
 }
 TEST(CheckServiceAffinity, LetsTheNodeSelectorDecideFirst) {
-  Together scene("CheckServiceAffinity", R"({"labels":["region","zone"]})");
+  PodsKeptTogether scene("CheckServiceAffinity", R"({"labels":["region","zone"]})");
   scene.cluster().place(k_web, {{0, 1}});
   EXPECT_EQ(scene.answers(k_web), (Answers{passes(), k_refused, k_refused, k_refused}));
   PodSpec pod = k_web;
@@ -68,12 +68,12 @@ TEST(CheckServiceAffinity, LetsTheNodeSelectorDecideFirst) {
   EXPECT_EQ(scene.answers(pod), (Answers{k_refused, k_refused, passes(), k_refused}));
 }
 TEST(CheckServiceAffinity, TakesOnlyLabelsThatTheFirstNodeCarries) {
-  Together scene;
+  PodsKeptTogether scene;
   scene.cluster().place(k_web, {{3, 1}});
   EXPECT_EQ(scene.answers(k_web), k_all);
 }
 TEST(CheckServiceAffinity, NeedsAServiceOfTheNamespaceThatSelectsThePod) {
-  Together scene;
+  PodsKeptTogether scene;
   scene.cluster().place(k_web, {{0, 1}});
   scene.cluster().put(k_services, "default", "web", {R"({"app":"db"})"});
   EXPECT_EQ(scene.answers(k_web), k_all);
@@ -85,7 +85,7 @@ TEST(CheckServiceAffinity, NeedsAServiceOfTheNamespaceThatSelectsThePod) {
   EXPECT_EQ(scene.answers(k_web), k_like_n0) << "an empty selector selects everything";
 }
 TEST(CheckServiceAffinity, FollowsPodsOfTheNamespaceThatHaveAllLabelsOfThePod) {
-  Together scene;
+  PodsKeptTogether scene;
   scene.cluster().place({.ns = "elsewhere", .labels = {{"app", "web"}}}, {{2, 1}});
   scene.cluster().place({.labels = {{"tier", "front"}}}, {{2, 1}});
   EXPECT_EQ(scene.answers(k_web), k_all);
@@ -93,13 +93,13 @@ TEST(CheckServiceAffinity, FollowsPodsOfTheNamespaceThatHaveAllLabelsOfThePod) {
   EXPECT_EQ(scene.answers(k_web), k_like_n0) << "more labels are fine, and terminating pods count";
 }
 TEST(CheckServiceAffinity, FollowsAnyPodForAPodWithoutLabels) {
-  Together scene;
+  PodsKeptTogether scene;
   scene.cluster().put(k_services, "default", "any", {"{}"});
   scene.cluster().place({.labels = {{"tier", "front"}}}, {{1, 1}});
   EXPECT_EQ(scene.answers({}), k_like_n0);
 }
 TEST(CheckServiceAffinity, FollowsPodsThatAreImagined) {
-  Together scene;
+  PodsKeptTogether scene;
   Attempt& attempt = scene.prepared(k_web);
   {
     WhatIf what_if(scene.policy, attempt);
@@ -114,7 +114,7 @@ TEST(CheckServiceAffinity, FollowsPodsThatAreImagined) {
   EXPECT_EQ(attempt.filter(), k_all) << "the state itself is as before";
 }
 TEST(CheckServiceAffinity, FollowsTheNextPodWhenTheFirstGoes) {
-  Together scene;
+  PodsKeptTogether scene;
   scene.cluster().place(k_web, {{0, 2}, {2, 1}});
   Attempt& attempt = scene.prepared(k_web);
   WhatIf what_if(scene.policy, attempt);
@@ -126,7 +126,7 @@ TEST(CheckServiceAffinity, FollowsTheNextPodWhenTheFirstGoes) {
   EXPECT_EQ(attempt.filter(), k_all);
 }
 TEST(CheckServiceAffinity, PutsAPodThatGoesAndComesBackBehindTheOthers) {
-  Together scene;
+  PodsKeptTogether scene;
   scene.cluster().place(k_web, {{0, 1}, {2, 1}});
   Attempt& attempt = scene.prepared(k_web);
   WhatIf what_if(scene.policy, attempt);
@@ -140,7 +140,7 @@ TEST(CheckServiceAffinity, PutsAPodThatGoesAndComesBackBehindTheOthers) {
   EXPECT_EQ(attempt.filter(), k_all) << "it left for good, not twice";
 }
 TEST(CheckServiceAffinity, SaysWhatIsMissing) {
-  Together scene;
+  PodsKeptTogether scene;
   try {
     scene.attempt(k_web, k_nodes).filter();
     FAIL() << "no error";
@@ -150,7 +150,7 @@ TEST(CheckServiceAffinity, SaysWhatIsMissing) {
   EXPECT_EQ(refusal("CheckServiceAffinity", "{}"), "labels: Required value: at least one label must be specified");
 }
 TEST(CheckServiceAffinity, WakesPodsAfterChangesOfPodsNodesAndServices) {
-  Together scene;
+  PodsKeptTogether scene;
   EXPECT_TRUE(scene.policy.wakes({.kind = BERTH_KIND_POD, .actions = BERTH_ACTION_ADD, .new_pod = k_web}, {}));
   EXPECT_TRUE(scene.policy.wakes({.actions = BERTH_ACTION_UPDATE_NODE_LABEL, .new_node = NodeSpec{}}, {}));
   EXPECT_TRUE(scene.policy.wakes({.kind = BERTH_KIND_OWN_WATCH, .actions = BERTH_ACTION_ADD}, {}));
@@ -158,18 +158,18 @@ TEST(CheckServiceAffinity, WakesPodsAfterChangesOfPodsNodesAndServices) {
 }
 
 TEST(ServiceAffinity, FiltersAsThePredicateAndPassesAllWithoutLabels) {
-  Together scene("ServiceAffinity", R"({"affinityLabels":["region"]})");
+  PodsKeptTogether scene("ServiceAffinity", R"({"affinityLabels":["region"]})");
   scene.cluster().place(k_web, {{0, 1}});
   EXPECT_EQ(scene.answers(k_web), k_like_n0);
   EXPECT_EQ(scene.attempt(k_web, k_nodes).pre_score().code, static_cast<berth_code>(BERTH_SKIP));
-  Together without("ServiceAffinity", R"({"antiAffinityLabelsPreference":["zone"]})");
+  PodsKeptTogether without("ServiceAffinity", R"({"antiAffinityLabelsPreference":["zone"]})");
   EXPECT_EQ(without.attempt(k_web, k_nodes).pre_filter().code, static_cast<berth_code>(BERTH_SKIP));
 }
 
 /// Labels of the scored nodes, and how many pods app=web are on each.
 Scores apart(std::string_view plugin, std::string_view args, std::vector<Strings> labels,
              const std::vector<std::uint32_t>& counts) {
-  Together scene(plugin, args);
+  PodsKeptTogether scene(plugin, args);
   std::vector<NodeSpec> nodes;
   for (Strings& each : labels) nodes.push_back({.name = "n" + std::to_string(nodes.size()), .labels = std::move(each)});
   for (std::uint32_t i = 0; i < counts.size(); ++i)
@@ -190,7 +190,7 @@ TEST(ServiceAntiAffinity, PrefersValuesWithFewerOfThePods) {
   EXPECT_EQ(refusal("ServiceAntiAffinity", "{}"), "label: Required value: a label must be specified");
 }
 TEST(ServiceAntiAffinity, FollowsTheFirstServiceByName) {
-  Together scene("ServiceAntiAffinity", R"({"label":"L"})");
+  PodsKeptTogether scene("ServiceAntiAffinity", R"({"label":"L"})");
   scene.cluster().put(k_services, "default", "another", {R"({"tier":"front"})"});
   scene.cluster().place({.labels = {{"tier", "front"}}}, {{0, 1}});
   scene.cluster().place({.labels = {{"app", "web"}}}, {{1, 5}});
@@ -200,7 +200,7 @@ TEST(ServiceAntiAffinity, FollowsTheFirstServiceByName) {
   EXPECT_EQ(a.normalized(), (Scores{0, 100}));
 }
 TEST(ServiceAntiAffinity, GivesLabelledNodesTheMaximumWithoutAService) {
-  Together scene("ServiceAntiAffinity", R"({"label":"L"})");
+  PodsKeptTogether scene("ServiceAntiAffinity", R"({"label":"L"})");
   scene.cluster().place({.labels = {{"app", "db"}}}, {{0, 1}});
   Attempt& a = scene.attempt({.labels = {{"app", "db"}}}, {{.labels = k_x}, {.labels = k_y}, {.name = "c"}});
   ASSERT_EQ(a.pre_score(), Outcome{});

@@ -80,7 +80,7 @@ TEST(BalancedResourceAllocationWithVolumes, ReadsClaimsAndTheLimitsOfTypes) {
   EXPECT_EQ(scene.scored(bringing({}, {{"c", BERTH_VOLUME_CLAIM, "absent"}}), {node(75, 50, 4)}), Scores{75});
   Scene two(k_with_volumes, R"({"maxVolumes":2})");
   EXPECT_EQ(two.scored(bringing({azure("d")}), {node(75, 50)}), Scores{98}) << "half of what the operator allows";
-  // Without anybody's word 16 of Azure, and 39 of EBS but 25 on Nitro: 20 of these are 4/5, of those 0.5128, and
+  // By default 16 of Azure, and 39 of EBS but 25 on Nitro: 20 of these are 4/5, of those 0.5128, and
   // (4/5, 4/5, 0.5128) varies by 0.0183.
   EXPECT_EQ(scene.scored(bringing({azure("a"), azure("b"), azure("c"), azure("d")}), {node(75, 50)}), Scores{95});
   NodeSpec nitro = node(80, 80);

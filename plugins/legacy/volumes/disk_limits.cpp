@@ -17,7 +17,7 @@ constexpr char k_limit_args[] = BERTH_LEGACY_ARGS(BERTH_LEGACY_MAX_VOLUMES);
 
 class DiskLimits {
  public:
-  /// What the pod brings, left by pre_filter, which spares counting nodes again for each pod; and, of nodes with too many
+  /// What the pod brings, left by pre_filter, which saves counting nodes again for each pod; and, of nodes with too many
   /// disks, whether a CSI driver has taken over: filters are asked about them again when victims are looked for.
   struct State {
     DiskIds wanted;

@@ -5,11 +5,11 @@
 
 namespace berth::node_resources {
 
-namespace dra = dynamic_resources::dra;
+namespace dra = devices::dra;
 
 std::unique_ptr<DeviceCounts> DeviceCounts::make(Setup& setup, const std::vector<WeightedResource>& resources) {
   const bool any = std::any_of(resources.begin(), resources.end(), [](const WeightedResource& each) {
-    return is_extended(each.name) || each.name.starts_with(dynamic_resources::k_implied_prefix);
+    return is_extended(each.name) || each.name.starts_with(devices::k_implied_prefix);
   });
   if (!any || !setup.find_service<Objects>() || !setup.find_service<Log>() || !setup.find_service<Sets>())
     return nullptr;
@@ -20,7 +20,7 @@ DeviceCounts::DeviceCounts(Setup& setup, const std::vector<WeightedResource>& re
     : cluster_(setup), facts_(setup.service<Intern>(), setup.service<Sets>()), resources_(resources.size()) {
   for (std::size_t i = 0; i < resources.size(); ++i) {
     const std::string& name = resources[i].name;
-    if (is_extended(name) || name.starts_with(dynamic_resources::k_implied_prefix)) resources_[i].name = name;
+    if (is_extended(name) || name.starts_with(devices::k_implied_prefix)) resources_[i].name = name;
   }
 }
 
@@ -33,7 +33,7 @@ bool DeviceCounts::refresh(std::uint32_t slot_count) {
   steps_left_ = dra::k_selector_steps_max;
   is_unfinished_ = false;
   has_learned_ = false;
-  const dynamic_resources::DeviceSnapshot devices = cluster_.snapshot();
+  const devices::DeviceSnapshot devices = cluster_.snapshot();
   for (Resource& each : resources_) {
     each.device_class = each.name.empty() ? nullptr : cluster_.extended_class(each.name);
     recount(each, devices);
@@ -43,7 +43,7 @@ bool DeviceCounts::refresh(std::uint32_t slot_count) {
   return true;
 }
 
-void DeviceCounts::recount(Resource& resource, const dynamic_resources::DeviceSnapshot& devices) {
+void DeviceCounts::recount(Resource& resource, const devices::DeviceSnapshot& devices) {
   resource.slices.clear();
   resource.on_node.clear();
   resource.elsewhere.clear();
@@ -92,7 +92,7 @@ DeviceCounts::SliceCount DeviceCounts::count(const std::shared_ptr<const dra::Pr
 
 DeviceCount DeviceCounts::of(std::size_t resource, Slot slot, Id name, Id label_set) {
   const Resource& its = resources_[resource];
-  const dynamic_resources::NodeFacts::Entry& facts = facts_.of(slot, name, label_set, nullptr);
+  const devices::NodeFacts::Entry& facts = facts_.of(slot, name, label_set, nullptr);
   DeviceCount sum;
   bool is_good = true;
   if (const auto on_node = its.on_node.find(facts.node.name); on_node != its.on_node.end())

@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../../dynamic_resources/device_cluster.hpp"
-#include "../../dynamic_resources/node_facts.hpp"
+#include "../devices/device_cluster.hpp"
+#include "../devices/node_facts.hpp"
 #include "args.hpp"
 
 namespace berth::node_resources {
@@ -40,32 +40,32 @@ class DeviceCounts {
 
  private:
   struct Matching {
-    const dynamic_resources::dra::PreparedDevice* device = nullptr;
+    const devices::dra::PreparedDevice* device = nullptr;
     bool is_allocated = false;
   };
   struct SliceCount {
-    std::shared_ptr<const dynamic_resources::dra::PreparedSlice> slice;
+    std::shared_ptr<const devices::dra::PreparedSlice> slice;
     bool fails = false;  ///< a selector, on some device
     std::vector<Matching> devices;
   };
   struct Resource {
     std::string name;
-    dynamic_resources::ClassPtr device_class;  ///< null: none stands for it
+    devices::ClassPtr device_class;  ///< null: none stands for it
     std::vector<SliceCount> slices;
     std::unordered_map<std::string_view, std::vector<std::size_t>> on_node;  ///< places in `slices`
     std::vector<std::size_t> elsewhere;                                      ///< of slices that name no node
   };
 
   DeviceCounts(Setup& setup, const std::vector<WeightedResource>& resources);
-  void recount(Resource& resource, const dynamic_resources::DeviceSnapshot& devices);
-  SliceCount count(const std::shared_ptr<const dynamic_resources::dra::PreparedSlice>& slice,
+  void recount(Resource& resource, const devices::DeviceSnapshot& devices);
+  SliceCount count(const std::shared_ptr<const devices::dra::PreparedSlice>& slice,
                    const std::vector<std::shared_ptr<const cel::Program>>& selectors,
-                   const dynamic_resources::dra::AllocatedState& state);
+                   const devices::dra::AllocatedState& state);
   /// False: what stands there cannot be counted.
-  static bool add(const SliceCount& slice, const dynamic_resources::dra::NodeLabels& node, DeviceCount& to);
+  static bool add(const SliceCount& slice, const devices::dra::NodeLabels& node, DeviceCount& to);
 
-  dynamic_resources::DeviceCluster cluster_;
-  dynamic_resources::NodeFacts facts_;
+  devices::DeviceCluster cluster_;
+  devices::NodeFacts facts_;
   std::vector<Resource> resources_;  // as configured; those without a class included
   std::uint64_t version_ = 0;
   cel::Evaluator evaluator_;

@@ -86,7 +86,7 @@ class StateMaker {
 
 }  // namespace detail
 
-/// Second argument of pre_filter. Verdict::skip() there spares the policy filter, pod_added and pod_removed for this
+/// Second argument of pre_filter. Verdict::skip() there saves the policy its calls of filter, pod_added and pod_removed for this
 /// attempt.
 template <class State = detail::NoState>
 class PreFilter : public detail::StateMaker<State> {

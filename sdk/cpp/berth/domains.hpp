@@ -128,7 +128,7 @@ class DomainCache {
     // Ids are dense enough for an array; the array grows with the highest id that was met.
     Id highest = 0;
     for (const Id value : column) highest = std::max(highest, value);
-    // By value id. A stamp in the upper half spares clearing it for every table.
+    // By value id. A stamp in the upper half saves clearing it for every table.
     if (number_of_.size() <= highest) number_of_.resize(std::size_t{highest} + 1, 0);
     if (++stamp_ >> 32 != 0) {
       std::fill(number_of_.begin(), number_of_.end(), 0);

@@ -465,7 +465,7 @@ class PodIndex : public Service<berth_pod_index_v1> {
         [](void* arg, const berth_shape_v1* shape) { return (*static_cast<V*>(arg))(*shape); }, &visitor);
     visitor.rethrow();
   }
-  /// How many shapes each() would visit for all namespaces: 0 spares the work.
+  /// How many shapes each() would visit for all namespaces: with 0 the caller can leave it out.
   std::uint32_t count(const Cycle& cycle, std::uint32_t which) const noexcept {
     return table_->count(ctx_, cycle.raw(), which);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// PodState: prefers nodes that pods are leaving, and spares those that pods are nominated to.
+/// PodState: prefers nodes that pods are leaving, and avoids those that pods are nominated to.
 ///
 /// Assumes: a terminating pod gives its room back soon, and a nominated pod will take some.
 /// Steps:   raw is the number of terminating pods on the node less that of pods that are nominated to it, the pod at hand

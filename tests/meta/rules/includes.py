@@ -177,10 +177,13 @@ def plugins_know_the_sdk_only(tree):
             standard = include[0] == "<" and "/" not in target
             # Code that several policies have in common.
             beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
-            shared = f"plugins/{target}" in tree.paths or (beside.startswith("plugins/") and beside in tree.paths)
-            if not (target.startswith("berth/") or standard or shared or target in own):
+            within = next((p for p in (beside, f"plugins/{target}") if p.startswith("plugins/") and p in tree.paths), None)
+            if not (target.startswith("berth/") or standard or within or target in own):
                 if not (path.endswith("_test.cpp") and target.startswith("gtest/")):
                     yield Violation(path, include, "plugins include the SDK, the standard library and what is in plugins/", line)
+            # Legacy policies are earlier forms of today's and build on them.
+            elif within and within.split("/")[1] not in ("shared", path.split("/")[1]) and path.split("/")[1] != "legacy":
+                yield Violation(path, include, "a policy includes no other one: what two have in common goes to plugins/shared", line)
 
 
 def section(text, heading):

@@ -121,9 +121,9 @@ class NameTest : public testing::Test {
   void run_until(Condition&& condition) {
     while (!condition()) io.run_one();
   }
-  static std::shared_ptr<net::Addresses> of(const std::string& url, net::Addresses::Ask ask,
+  static std::shared_ptr<net::Addresses> of(const std::string& url, net::Addresses::Lookup lookup,
                                             milliseconds longest_wait = seconds(30)) {
-    return std::make_shared<net::Addresses>(*net::parse_url(url, "https"), std::move(ask), longest_wait);
+    return std::make_shared<net::Addresses>(*net::parse_url(url, "https"), std::move(lookup), longest_wait);
   }
 
   asio::io_context io;
@@ -177,7 +177,7 @@ TEST_F(NameTest, AnAddressNeedsNoLookup) {
 }
 
 TEST_F(NameTest, TheSystemResolvesLocalhost) {
-  addresses = of("https://localhost", net::Addresses::ask_system);
+  addresses = of("https://localhost", net::Addresses::look_up_by_system);
   EXPECT_NE(look_up(seconds(30)).find("127.0.0.1"), std::string::npos);
 }
 

@@ -40,7 +40,7 @@ std::shared_ptr<model::Pod> make_pod(const std::string& name) {
 /// A hint that comes back when it is let go.
 class Stuck {
  public:
-  HintThreads::Ask ask() {
+  HintThreads::CallPlugin ask() {
     return [this](framework::HintCalls&, const Question& about, std::span<std::uint64_t> queue) {
       wait();
       const std::lock_guard lock(mutex_);
@@ -89,14 +89,14 @@ class HintThreadsTest : public testing::Test {
     slow = threads->make_line("example.com/Rack");
     fast = threads->make_line("example.com/Gang");
   }
-  Answer ask(const std::shared_ptr<HintThreads::Line>& line, HintThreads::Ask how) {
+  Answer ask(const std::shared_ptr<HintThreads::Line>& line, HintThreads::CallPlugin how) {
     std::vector<const model::PodPtr*> asked;
     for (const model::PodPtr& pod : pods) asked.push_back(&pod);
     queue = 0;
-    return threads->ask(line, std::make_shared<const HintThreads::Ask>(std::move(how)),
+    return threads->ask(line, std::make_shared<const HintThreads::CallPlugin>(std::move(how)),
                         queue::HintCall{k_node_add, objects, asked}, std::span(&queue, 1));
   }
-  static HintThreads::Ask says(std::uint64_t bits, bool good = true) {
+  static HintThreads::CallPlugin says(std::uint64_t bits, bool good = true) {
     return [=](framework::HintCalls&, const Question&, std::span<std::uint64_t> queue) {
       queue[0] = bits;
       return good;
@@ -236,7 +236,7 @@ TEST_F(HintThreadsTest, WithoutALimitTheCallersThreadAsks) {
   std::vector<const model::PodPtr*> asked{&pods[0]};
   std::uint64_t bits = 0;
   const Answer answer = here.ask(line,
-                                 std::make_shared<const HintThreads::Ask>(
+                                 std::make_shared<const HintThreads::CallPlugin>(
                                      [&](framework::HintCalls&, const Question&, std::span<std::uint64_t> out) {
                                        asked_on = std::this_thread::get_id();
                                        out[0] = 1;
@@ -258,7 +258,7 @@ class QueueOfAHangingHint : public HintThreadsTest, private queue::QueuePolicy {
     registration.registered = k_node_add;
     registration.plugin = k_rack_index;
     registration.hint = [this](const queue::HintCall& call, std::uint64_t* bits) {
-      threads->ask(slow, std::make_shared<const HintThreads::Ask>(stuck.ask()), call, std::span(bits, 1));
+      threads->ask(slow, std::make_shared<const HintThreads::CallPlugin>(stuck.ask()), call, std::span(bits, 1));
     };
     waiting.emplace(
         queue::QueueOptions{}, queue::HintTable({{"default-scheduler", {registration}}}),
@@ -333,7 +333,7 @@ TEST(HintThreadsEnd, DoesNotWaitForeverForAHint) {
           never.is_inside(1);
           clock.advance(1s);
         });
-        threads.ask(threads.make_line("example.com/Rack"), std::make_shared<const HintThreads::Ask>(never.ask()),
+        threads.ask(threads.make_line("example.com/Rack"), std::make_shared<const HintThreads::CallPlugin>(never.ask()),
                     queue::HintCall{k_node_add, objects, asked}, std::span(&bits, 1));
         later.join();
       },

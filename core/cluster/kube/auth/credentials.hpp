@@ -20,7 +20,7 @@ namespace berth::cluster::kube {
 ///
 /// Place:   one for all clients of an endpoint: what an exec plugin said, or that it failed, holds for all of them.
 /// Bounds:  a plugin that fails, or whose credential has expired or is refused, is run again after 1, 2, 4, ... 60 seconds;
-///          the first refusal of a credential that was good is free. Until then everybody gets what there is: the old
+///          the first refusal of a credential that was good is free. Until then each request gets what there is: the old
 ///          credential, or the failure. A token file has 1 MiB at most.
 /// Threads: any. current() may run a command, or wait for another that does; nothing else does.
 /// Source:  kubernetes v1.36 staging/src/k8s.io/client-go/transport/token_source.go and plugin/pkg/client/auth/exec.

@@ -310,7 +310,7 @@ void LeaderElector::State::lose(const std::string& why) {
   reign->end();
   leading = false;
   cease();
-  // Told first: the log may be what everybody waits for.
+  // Told first: the log may be slow.
   tell(calls.on_lost);
   observe::error("Leaderelection lost", {{"err", why}, {"lock", lock_name()}});
   end_after_loss();

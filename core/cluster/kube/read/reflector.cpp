@@ -214,7 +214,7 @@ asio::awaitable<void> Reflector::State::catch_up(std::function<void()> done, std
       co_return;
     }
     log_once(newest.error());
-    // What makes the first object of a list unreadable may stay so, and it is anybody's.
+    // What makes the first object of a list unreadable may stay so, and any user may have made it.
     if (newest.error().code != ErrorCode::unreachable && ++refused == k_catch_up_tries_max) {
       when_there.push_back(std::move(done));
       take_snapshot_now();

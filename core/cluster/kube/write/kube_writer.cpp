@@ -154,12 +154,13 @@ std::int32_t KubeWriter::priority_of(const PodRef& pod) const {
 
 void KubeWriter::in_order(const PodRef& pod, Done done, std::function<void(Done done)> write) {
   for (const std::uint64_t request : statuses_.close(pod.ns + "/" + pod.name)) client_.raise_priority(request);
-  lanes_.run(pod.ns + "/" + pod.name, [done = std::move(done), write = std::move(write)](PodSerialQueues::Turn turn) {
-    write([done, turn = std::move(turn)](Status status) {
-      turn.end();
-      done(std::move(status));
-    });
-  });
+  queues_by_pod_.run(pod.ns + "/" + pod.name,
+                     [done = std::move(done), write = std::move(write)](PodSerialQueues::Turn turn) {
+                       write([done, turn = std::move(turn)](Status status) {
+                         turn.end();
+                         done(std::move(status));
+                       });
+                     });
 }
 
 void KubeWriter::bind(const PodRef& pod, std::string_view node_name, Done done) {
@@ -258,7 +259,7 @@ void KubeWriter::patch_pod_status(const PodRef& pod, const PodStatusPatch& patch
   if (patch.urgent)
     for (const std::uint64_t request : statuses_.cancel_wait(pod.ns + "/" + pod.name)) client_.raise_priority(request);
   if (write == nullptr) return;
-  lanes_.run(pod.ns + "/" + pod.name, [this, pod, write](PodSerialQueues::Turn turn) {
+  queues_by_pod_.run(pod.ns + "/" + pod.name, [this, pod, write](PodSerialQueues::Turn turn) {
     const StatusWrites::Begun begun = statuses_.begin(*write);
     const auto end = [this, write, turn = std::move(turn)](const Status& status) {
       const std::vector<Done> told = statuses_.end(write, status.ok());

@@ -7,7 +7,7 @@
 #include "cluster/binding_gate.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/write/event_recorder.hpp"
-#include "cluster/kube/write/pod_serializer.hpp"
+#include "cluster/kube/write/pod_serial_queues.hpp"
 #include "cluster/kube/write/status_writes.hpp"
 #include "net/http_client.hpp"
 
@@ -79,7 +79,7 @@ class KubeWriter final : public ClusterWriter {
   const Clock& clock_;
   const FindPod find_pod_;
   const std::shared_ptr<BindingGate> gate_;
-  PodSerialQueues lanes_;
+  PodSerialQueues queues_by_pod_;
   StatusWrites statuses_;
   EventRecorder events_;
   net::HttpClient client_;

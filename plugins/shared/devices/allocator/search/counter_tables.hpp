@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "../../../shared/guarded.hpp"
+#include "../../../guarded.hpp"
 #include "../allocated_state.hpp"
 #include "../inventory.hpp"
 

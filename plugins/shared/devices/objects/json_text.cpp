@@ -3,7 +3,7 @@
 
 #include <berth/json.hpp>
 
-namespace dynamic_resources {
+namespace devices {
 namespace {
 
 class Scan {
@@ -120,4 +120,4 @@ std::string with_member_text(std::string_view object, std::string_view name, std
   return out += '}';
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

@@ -11,13 +11,13 @@
 #include <unordered_map>
 
 #include <berth/decoded_objects.hpp>
-#include "../shared/guarded.hpp"
+#include "../guarded.hpp"
 #include "extended_resources.hpp"
 #include "objects/api_objects.hpp"
 #include "objects/random_ids.hpp"
 #include "withheld.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 /// Claims, devices and their uses at one moment. Immutable.
 struct DeviceSnapshot {
@@ -125,4 +125,4 @@ class DeviceCluster {
   std::shared_ptr<const dra::AllocatedState> restricted_ GUARDED_BY(mutex_);
 };
 
-}  // namespace dynamic_resources
+}  // namespace devices

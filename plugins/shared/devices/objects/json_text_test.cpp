@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace dynamic_resources {
+namespace devices {
 namespace {
 
 std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
@@ -50,4 +50,4 @@ TEST(JsonText, IsChangedInOneMember) {
 }
 
 }  // namespace
-}  // namespace dynamic_resources
+}  // namespace devices

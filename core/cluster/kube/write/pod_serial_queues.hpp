@@ -38,8 +38,8 @@ class PodSerialQueues {
   void run(const std::string& pod, Write write) {
     {
       const Lock lock(mutex_);
-      const auto [lane, free] = lanes_.try_emplace(pod);
-      if (!free) return lane->second.push_back(std::move(write));
+      const auto [queue, free] = queues_by_pod_.try_emplace(pod);
+      if (!free) return queue->second.push_back(std::move(write));
     }
     begin(pod, write);
   }
@@ -50,19 +50,19 @@ class PodSerialQueues {
     Write write;
     {
       const Lock lock(mutex_);
-      const auto lane = lanes_.find(pod);
-      if (lane->second.empty()) {
-        lanes_.erase(lane);
+      const auto queue = queues_by_pod_.find(pod);
+      if (queue->second.empty()) {
+        queues_by_pod_.erase(queue);
         return;
       }
-      write = std::move(lane->second.front());
-      lane->second.pop_front();
+      write = std::move(queue->second.front());
+      queue->second.pop_front();
     }
     begin(pod, write);
   }
 
   Mutex mutex_;  // held for no call
-  std::unordered_map<std::string, std::deque<Write>> lanes_
+  std::unordered_map<std::string, std::deque<Write>> queues_by_pod_
       GUARDED_BY(mutex_);  // of pods with a write under way: those that wait for it
 };
 

@@ -10,7 +10,7 @@
 
 #include "../allocator/claim_shapes.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 namespace dra = berth::dra;
 
@@ -115,4 +115,4 @@ std::shared_ptr<const AllocationObject> allocation_object(const dra::ClaimAlloca
 /// RFC 3339 in seconds.
 std::string time_text(std::int64_t wall_ns);
 
-}  // namespace dynamic_resources
+}  // namespace devices

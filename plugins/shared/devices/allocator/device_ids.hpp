@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../../shared/guarded.hpp"
+#include "../../guarded.hpp"
 #include "device_content.hpp"
 
 namespace berth::dra {

@@ -3,7 +3,7 @@
 
 #include <map>
 
-namespace dynamic_resources {
+namespace devices {
 namespace {
 
 /// One JSON object, member by member.
@@ -130,4 +130,4 @@ std::string debug_page(const DebugMoment& moment) {
   return page.done();
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

@@ -6,7 +6,7 @@
 
 #include "device_cluster.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 class NodeFacts {
  public:
@@ -63,4 +63,4 @@ class NodeFacts {
   std::deque<Entry> entries_;  // which stay where they are when more come: `labels` refers to `node`
 };
 
-}  // namespace dynamic_resources
+}  // namespace devices

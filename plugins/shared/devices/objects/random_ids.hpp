@@ -5,9 +5,9 @@
 #include <random>
 #include <string>
 
-#include "../../shared/guarded.hpp"
+#include "../../guarded.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 /// Version 4, in lower case; as unlike others as the seed is. Threads: any.
 class RandomIds {
@@ -37,4 +37,4 @@ class RandomIds {
   std::mt19937_64 random_ GUARDED_BY(mutex_);
 };
 
-}  // namespace dynamic_resources
+}  // namespace devices

@@ -5,7 +5,7 @@
 
 #include "device_cluster.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 /// What the page shows.
 struct DebugMoment {
@@ -25,4 +25,4 @@ struct DebugMoment {
 /// What is in flight is among the allocated. Older generations of a pool are shown as well.
 std::string debug_page(const DebugMoment& moment);
 
-}  // namespace dynamic_resources
+}  // namespace devices

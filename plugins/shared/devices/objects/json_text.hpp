@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace dynamic_resources {
+namespace devices {
 
 /// What an API server itself can read: the limit of Go's encoding/json.
 inline constexpr std::size_t k_text_depth_max = 10'000;
@@ -30,4 +30,4 @@ bool each_part(std::string_view text, const std::function<void(std::string_view,
 /// members. Throws berth::JsonError for a text that cannot be gone through: what would be left out of it would be lost.
 std::string with_member_text(std::string_view object, std::string_view name, std::string_view value);
 
-}  // namespace dynamic_resources
+}  // namespace devices

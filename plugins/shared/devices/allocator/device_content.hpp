@@ -10,7 +10,7 @@
 
 #include <berth/cel/cel.hpp>
 
-#include "../../shared/guarded.hpp"
+#include "../../guarded.hpp"
 namespace berth::dra {
 
 /// Threads: any.

@@ -5,7 +5,7 @@
 
 #include "debug_page.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 namespace {
 
 std::string_view field(const berth_object_v1& object, std::size_t index) {
@@ -255,7 +255,7 @@ std::string DeviceCluster::debug_page() {
     for (const auto& [id, result] : in_flight_devices_) moment.in_flight_devices.insert(id);
     for (const auto& [key, entries] : withheld_) moment.withheld += entries.size();
   }
-  return dynamic_resources::debug_page(moment);
+  return devices::debug_page(moment);
 }
 
 std::optional<DeviceCluster::Pending> DeviceCluster::pending(std::string_view uid) const {
@@ -296,4 +296,4 @@ bool DeviceCluster::remove_in_flight(std::string_view uid, bool force) {
   return true;
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace dynamic_resources {
+namespace devices {
 
 /// The code point at the start of `text`, and its length in bytes; length 1 of a byte above 0x7f: it is not UTF-8.
 struct CodePoint {
@@ -81,4 +81,4 @@ inline std::string go_quoted(std::string_view text) {
   return out += '"';
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

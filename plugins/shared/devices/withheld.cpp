@@ -3,7 +3,7 @@
 
 #include "objects/json_text.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 namespace {
 
 using berth::Json;
@@ -64,4 +64,4 @@ bool withholds(const Withheld& entry, const dra::Slice& slice, std::string_view 
   return at.empty() || entry.nodes == Withheld::Nodes::any || (entry.nodes == Withheld::Nodes::one && entry.node == at);
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace dynamic_resources {
+namespace devices {
 
 inline std::int64_t duration_ns(const std::string& text) {
   double total = 0;
@@ -29,4 +29,4 @@ inline std::int64_t duration_ns(const std::string& text) {
   return static_cast<std::int64_t>(total);
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

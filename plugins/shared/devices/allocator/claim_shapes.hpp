@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../../shared/guarded.hpp"
+#include "../../guarded.hpp"
 #include "allocator.hpp"
 
 namespace berth::dra {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ctime>
 
-namespace dynamic_resources {
+namespace devices {
 namespace {
 
 using berth::Json;
@@ -478,4 +478,4 @@ std::string time_text(std::int64_t wall_ns) {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

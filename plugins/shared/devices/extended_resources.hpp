@@ -6,10 +6,10 @@
 #pragma once
 #include <map>
 
-#include "../shared/guarded.hpp"
+#include "../guarded.hpp"
 #include "objects/api_objects.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 inline constexpr std::string_view k_implied_prefix = "deviceclass.resource.kubernetes.io/";
 /// The name of an extended claim that is not written yet.
@@ -87,4 +87,4 @@ std::string extended_claim_json(const ClaimObject& claim, const ExtendedCopy& co
 /// `{"extendedResourceClaimStatus": …}` as a patch of the pod's status.
 std::string extended_status_patch(std::string_view pod_uid, const ExtendedCopy& copy, std::string_view claim_name);
 
-}  // namespace dynamic_resources
+}  // namespace devices

@@ -6,7 +6,7 @@
 #pragma once
 #include "objects/api_objects.hpp"
 
-namespace dynamic_resources {
+namespace devices {
 
 /// The allocation in the text of a claim's `status`, of which berth::Json cannot read all: for example because configuration in it
 /// is nested too deeply. Null: there is none.
@@ -15,4 +15,4 @@ std::shared_ptr<const AllocationObject> read_allocation_partly(std::string_view 
 /// Whether that entry may stand for that device of the slice.
 bool withholds(const Withheld& entry, const dra::Slice& slice, std::string_view device);
 
-}  // namespace dynamic_resources
+}  // namespace devices

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace dynamic_resources {
+namespace devices {
 namespace {
 
 using berth::JsonWriter;
@@ -185,4 +185,4 @@ std::string extended_status_patch(std::string_view pod_uid, const ExtendedCopy& 
       .done();
 }
 
-}  // namespace dynamic_resources
+}  // namespace devices

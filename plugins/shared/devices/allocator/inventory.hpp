@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../../shared/guarded.hpp"
+#include "../../guarded.hpp"
 #include "prepared_slice.hpp"
 
 namespace berth::dra {

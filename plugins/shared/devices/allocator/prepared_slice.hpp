@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <berth/cel/cel.hpp>
-#include "../../shared/guarded.hpp"
+#include "../../guarded.hpp"
 #include "amount.hpp"
 #include "device_ids.hpp"
 #include "node_matcher.hpp"
