@@ -71,6 +71,10 @@ std::vector<queue::Registration> registrations_of(const ProfileRuntime& profile,
   return own;
 }
 
+constexpr model::EventActions k_pod_updates =
+    model::actions::update_pod_label | model::actions::update_pod_scale_down | model::actions::update_pod_toleration |
+    model::actions::update_pod_scheduling_gates_eliminated | model::actions::update_pod_generated_resource_claim;
+
 }  // namespace
 
 queue::HintTable make_hint_table(const framework::Framework& framework, metrics::HintMetrics& metrics,
@@ -85,9 +89,13 @@ queue::HintTable make_hint_table(const framework::Framework& framework, metrics:
                                                            ? registrations_of(*profile, *plugin, metrics, threads)
                                                            : queue::default_registrations(plugin->index()));
     }
-    // A pod that needs a plugin which is not there waits for whatever could change that: everything.
-    for (const framework::AbsentRuntime& absent : profile->absent)
-      queue::append_registrations(hints.registrations, queue::default_registrations(absent.index));
+    // A pod needs an absent plugin because of its own fields: only an update of a pod can end that.
+    for (const framework::AbsentRuntime& absent : profile->absent) {
+      queue::Registration registration;
+      registration.registered = {model::EventResource::pod, k_pod_updates, {}};
+      registration.plugin = absent.index;
+      hints.registrations.push_back(std::move(registration));
+    }
     // What an extender goes by is not known.
     if (framework.extra_rejector() != model::k_no_plugin)
       queue::append_registrations(hints.registrations, queue::default_registrations(framework.extra_rejector()));

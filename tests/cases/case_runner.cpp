@@ -289,6 +289,9 @@ std::string CaseRunner::waiting_yaml() {
     std::sort(found.begin(), found.end());
     return fmt::format("[{}]", fmt::join(found, ", "));
   };
+  std::map<std::string, std::string> nominated;  // in the status that the cluster keeps
+  for (const model::PodPtr& pod : simulation_->cluster().pods())
+    if (pod->nominated_node != k_no_symbol) nominated.emplace(short_key(*pod), symbols_.text(pod->nominated_node));
   std::map<std::string, std::string> lines;
   for (const queue::PendingPod& pod : simulation_->scheduler().views().queue.pending_pods()) {
     std::string line = fmt::format("place: {}", place_name(pod.place));
@@ -300,6 +303,8 @@ std::string CaseRunner::waiting_yaml() {
       if (!pod.unschedulable_plugins.empty()) line += ", by: " + list(pod.unschedulable_plugins);
       if (!pod.pending_plugins.empty()) line += ", pending: " + list(pod.pending_plugins);
     }
+    if (const auto at = nominated.find(short_key(*pod.pod)); at != nominated.end())
+      line += ", nominated: " + at->second;
     lines.emplace(short_key(*pod.pod), fmt::format("{{{}}}", line));
   }
   // Victims keep their room until their grace period is over.
