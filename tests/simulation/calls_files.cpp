@@ -262,11 +262,12 @@ int epoll_ctl(int descriptor, int operation, int of, epoll_event* event) noexcep
   const auto file = network().find(of);
   if (!file) return result_of(-EBADF);
   if (operation == EPOLL_CTL_DEL) {
-    epoll->entries.erase(of);
+    epoll->forget(of);
     return 0;
   }
   if (operation == EPOLL_CTL_ADD) file->watched_by.emplace_back(epoll, of);
-  epoll->entries[of] = {event->events, event->data.u64, true};
+  epoll->entries[of] = {event->events, event->data.u64};
+  epoll->due.insert(of);
   if ((file->ready() & (event->events | EPOLLERR | EPOLLHUP)) != 0) kernel().wake(epoll.get(), 1);
   return 0;
 }
@@ -277,13 +278,12 @@ int epoll_wait(int descriptor, epoll_event* into, int most, int limit_ms) {
   const std::int64_t due_ns = due_after_ms(limit_ms);
   for (;;) {
     int count = 0;
-    for (auto& [of, entry] : epoll->entries) {
-      if (count == most) break;
-      const bool is_edge = (entry.events & EPOLLET) != 0;
-      if (is_edge && !entry.is_new) continue;
+    for (auto next = epoll->due.begin(); next != epoll->due.end() && count < most;) {
+      const int of = *next;
+      const Epoll::Entry& entry = epoll->entries.at(of);
+      next = (entry.events & EPOLLET) != 0 ? epoll->due.erase(next) : std::next(next);
       const auto file = network().find(of);
       const std::uint32_t ready = file ? file->ready() & (entry.events | EPOLLERR | EPOLLHUP) : 0;
-      entry.is_new = false;
       if (ready == 0) continue;
       into[count].events = ready;
       into[count].data.u64 = entry.data;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "simulation/real_calls.hpp"
 
@@ -306,9 +307,11 @@ void Kernel::note(std::string_view what, std::int64_t a, std::int64_t b, std::st
   mix(what.size() ^ (static_cast<std::uint64_t>(static_cast<unsigned char>(what[0])) << 8));
   mix(static_cast<std::uint64_t>(a));
   mix(static_cast<std::uint64_t>(b));
-  std::uint64_t word = 0xcbf29ce484222325ULL;
-  for (const char c : bytes) word = (word ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  mix(word);
+  for (std::string_view rest = bytes; !rest.empty(); rest.remove_prefix(std::min(rest.size(), sizeof(std::uint64_t)))) {
+    std::uint64_t word = rest.size();
+    std::memcpy(&word, rest.data(), std::min(rest.size(), sizeof word));
+    mix(word);
+  }
   if (history_ < 0) return;
   std::array<char, 160> line{};
   const int length =

@@ -37,7 +37,7 @@ void File::changed() {
       it = watched_by.erase(it);
       continue;
     }
-    entry->second.is_new = true;
+    epoll->due.insert(it->second);
     if ((ready() & (entry->second.events | EPOLLERR | EPOLLHUP)) != 0) kernel().wake(epoll.get(), 1);
     ++it;
   }
@@ -89,7 +89,7 @@ int Network::close(int descriptor) {
   const std::shared_ptr<File> file = std::move(found->second);
   files_.erase(found);
   for (const auto& [epoll, as] : file->watched_by)
-    if (const std::shared_ptr<Epoll> there = epoll.lock()) there->entries.erase(as);
+    if (const std::shared_ptr<Epoll> there = epoll.lock()) there->forget(as);
   file->closed();
   return 0;
 }

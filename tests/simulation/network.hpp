@@ -40,10 +40,15 @@ struct Epoll final : File {
   struct Entry {
     std::uint32_t events = 0;
     std::uint64_t data = 0;
-    bool is_new = false;  // ready, or changed, since it was told
   };
   std::uint32_t ready() const override { return 0; }
   std::map<int, Entry> entries;
+  /// Descriptors to look at, in order: new, changed since they were told, or told each time they are ready (no EPOLLET).
+  std::set<int> due;
+  void forget(int descriptor) {
+    entries.erase(descriptor);
+    due.erase(descriptor);
+  }
 };
 
 struct Socket;

@@ -185,8 +185,9 @@ void World::take_over_changes() {
   const std::int64_t ahead_ns = kernel().wall_ns(kernel().world()) - now_ns();
   for (const auto& [resource, change] : all) {
     const tests::Stored& named = change.after ? *change.after : *change.before;
+    boost::json::monotonic_resource memory;
     std::optional<boost::json::value> object;
-    if (change.after) object = boost::json::parse(change.after->text);
+    if (change.after) object = boost::json::parse(change.after->text, &memory);
     ledger_->take(resource->plural, named.ns, named.name, object ? &*object : nullptr, change.wall_ns - ahead_ns);
   }
 }

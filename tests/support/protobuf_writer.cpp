@@ -145,7 +145,8 @@ std::optional<std::string> to_protobuf_frames(std::string_view lines, const Pois
   std::string out;
   for (std::size_t end; !lines.empty(); lines.remove_prefix(end + 1)) {
     end = lines.find('\n');
-    const json::value event = json::parse({lines.data(), end});
+    json::monotonic_resource memory;
+    const json::value event = json::parse({lines.data(), end}, &memory);
     const std::optional<std::string> object = to_protobuf(event.at("object"), poisons);
     if (!object) return std::nullopt;
     std::string frame, raw;

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <random>
 #include <set>
+#include <unordered_map>
 
 #include "base/base64.hpp"
 #include "base/check.hpp"
@@ -107,10 +108,24 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     const std::lock_guard lock(mutex);
     return poisons;
   }
+  /// Events in protobuf, each written once for all who watch it.
+  std::string frames_of(std::string_view lines) {
+    constexpr std::size_t k_known_max = 256;
+    std::string out;
+    const std::lock_guard lock(frames_mutex);
+    for (std::size_t end; !lines.empty(); lines.remove_prefix(end)) {
+      end = lines.find('\n') + 1;
+      if (known_frames.size() >= k_known_max) known_frames.clear();
+      const auto [known, is_new] = known_frames.try_emplace(std::string(lines.substr(0, end)));
+      if (is_new) known->second = *to_protobuf_frames(known->first);
+      out += known->second;
+    }
+    return out;
+  }
   /// The lines of a watch as they go out.
   std::string packed(const std::string& lines, bool binary) {
     const Poisons all = current_poisons();
-    if (binary) return *to_protobuf_frames(lines, all);
+    if (binary) return all.empty() ? frames_of(lines) : *to_protobuf_frames(lines, all);
     return all.empty() ? lines : poisoned_lines(lines, all);
   }
   void note(const http::request<http::string_body>& request, const Target& target, bool is_watch, int status,
@@ -126,6 +141,9 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   std::uint16_t port = 0;
   Dice dice;
   std::atomic<bool> watches_held{false}, watches_refused{false};
+
+  std::mutex frames_mutex;
+  std::unordered_map<std::string, std::string> known_frames;  // by line; guarded by frames_mutex
 
   std::mutex mutex;  // guards all below
   Faults faults;
