@@ -14,6 +14,7 @@
 
 #include "base/check.hpp"
 #include "base/guarded.hpp"
+#include "base/text_hash.hpp"
 
 namespace berth {
 namespace {
@@ -85,7 +86,7 @@ struct SymbolTable::Core {
   const SymbolLimits limits;
   std::atomic<std::size_t> users{1};  // the table and each SymbolHold::List
   mutable SharedMutex mutex;
-  boost::unordered_flat_map<std::string_view, Symbol> by_text GUARDED_BY(mutex);
+  boost::unordered_flat_map<std::string_view, Symbol, TextHash> by_text GUARDED_BY(mutex);
   std::unique_ptr<std::atomic<Entry*>[]> chunks;  // of published texts
   std::atomic<std::size_t> end{1};                // numbers from here on were never given out
   std::deque<Symbol> free GUARDED_BY(mutex);      // numbers without a text, oldest first

@@ -7,16 +7,12 @@
 #include <tuple>
 #include <type_traits>
 
+#include "base/text_hash.hpp"
 #include "recording/frames.hpp"
 #include "recording/model_fields.hpp"
 
 namespace berth::recording {
 namespace {
-
-struct TextHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
-};
 
 /// An annotation with the whole object in it, environment included.
 constexpr std::string_view k_last_applied = "kubectl.kubernetes.io/last-applied-configuration";

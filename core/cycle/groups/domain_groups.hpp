@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text_hash.hpp"
 #include "cache/snapshot.hpp"
 #include "cycle/groups/group_ranking.hpp"
 #include "cycle/node_choice.hpp"
@@ -134,7 +135,7 @@ class DomainGroups {
   static constexpr std::size_t k_first_sweep = 32;
   std::size_t next_sweep_ = k_first_sweep;  // so many numbers: look for groups that have become empty first
   std::vector<Part> key_;                   // of the node at hand
-  boost::unordered_flat_map<std::string, GroupRanking::Group> by_key_;
+  boost::unordered_flat_map<std::string, GroupRanking::Group, TextHash> by_key_;
   std::string key_bytes_;
   GroupRanking::Group last_ = GroupRanking::k_no_group;
   GroupRanking ranking_;

@@ -34,7 +34,7 @@ std::uint64_t PodClasses::class_of(const model::Pod& pod) {
   if (const auto it = recent_.numbers.find(key_); it != recent_.numbers.end()) return it->second;
   const std::size_t bytes = key_.size() + k_upkeep_bytes;
   if (bytes > k_key_bytes_max / 2) return next_++;
-  std::uint64_t number = taken_from_earlier();
+  std::uint64_t number = earlier_.numbers.empty() ? 0 : taken_from_earlier();
   if (number == 0) number = next_++;
   if (recent_.bytes + bytes > k_key_bytes_max / 2) earlier_ = std::exchange(recent_, {});
   recent_.bytes += bytes;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/guarded.hpp"
+#include "base/text_hash.hpp"
 #include "framework/view/pod_view.hpp"
 
 namespace berth::framework {
@@ -35,7 +36,7 @@ class PodClasses {
  private:
   static constexpr std::size_t k_scratch_bytes_max = std::size_t{1} << 20;
   struct Part {
-    boost::unordered_flat_map<std::string, std::uint64_t> numbers;
+    boost::unordered_flat_map<std::string, std::uint64_t, TextHash> numbers;
     std::size_t bytes = 0;
   };
   void write_key(const model::Pod& pod) REQUIRES(mutex_);
