@@ -334,6 +334,24 @@ TEST_F(ShadowTest, PodsThatWantOthersNearThemMakeItARace) {
   EXPECT_NE(difference.why.find("other pods that have affinity"), std::string::npos) << difference.why;
 }
 
+TEST_F(ShadowTest, TwoPodsThatGiveANodeTheSamePointsAsOneMakeItARace) {
+  shadow_->node_added(std::get<model::NodePtr>(
+      decoded(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"next-to-b","labels":{"host":"b"}},)"
+              R"("status":{"allocatable":{"cpu":"1","memory":"8Gi","pods":"10"}}})")));
+  binds("old", 1, "a");
+  binds("full", 1, "next-to-b");
+  clock().advance(10s);
+  shadow_->finish(1'000'000'000);
+  binds("wants-1", 0, "next-to-b", {.app = "y", .near = "x"});  // with either of them b has all points of affinity
+  binds("on-b", 2, "b");                                        // without it b is emptier than a
+  binds("wants-2", 0, "next-to-b", {.app = "y", .near = "x"});
+  clock().advance(100ms);
+  binds("p", 1, "a", {.app = "x"});  // decided before both, and after the one on b
+  const app::ShadowDifference difference = settled("p");
+  EXPECT_EQ(difference.result, ShadowResult::race) << difference.why;
+  EXPECT_NE(difference.why.find("other pods that have affinity"), std::string::npos) << difference.why;
+}
+
 TEST_F(ShadowTest, AnEndThatWasNotSeenYetMakesItARace) {
   cluster::ClusterSink& sink = *shadow_;
   for (int i = 0; i < 40; ++i) sink.node_added(node(fmt::format("e-{}", i), 8));

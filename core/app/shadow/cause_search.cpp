@@ -118,17 +118,17 @@ std::string CauseSearch::with_others_alike() {
              return std::find(labels->begin(), labels->end(), label) != labels->end();
            });
   };
-  return was_best_with_others(k_alike_max, is_alike) ? with_others("of its labels ") : "";
+  return was_best_with_others(k_alike_max, k_sideways_max, is_alike) ? with_others("of its labels ") : "";
 }
 
 std::string CauseSearch::with_affine_others() {
   const auto is_affine = [](const ClusterChange& change) { return change.pod->spec->affinity.present; };
-  return was_best_with_others(k_affine_max, is_affine) ? with_others("that have affinity ") : "";
+  return was_best_with_others(k_affine_max, k_sideways_max, is_affine) ? with_others("that have affinity ") : "";
 }
 
 std::string CauseSearch::with_any_others() {
   const auto is_any = [](const ClusterChange&) { return true; };
-  return was_best_with_others(k_any_max, is_any) ? with_others("") : "";
+  return was_best_with_others(k_any_max, 0, is_any) ? with_others("") : "";
 }
 
 template <typename Condition>
@@ -231,7 +231,7 @@ bool CauseSearch::was_best_step_by_step(Reach reach, Undone undone) {
   return false;
 }
 
-bool CauseSearch::was_best_with_others(std::size_t most,
+bool CauseSearch::was_best_with_others(std::size_t most, std::size_t sideways_max,
                                        const std::function<bool(const ClusterChange& change)>& is_candidate) {
   const auto near = rewound_.near();
   std::vector<std::size_t> candidates;
@@ -242,22 +242,28 @@ bool CauseSearch::was_best_with_others(std::size_t most,
   if (candidates.size() > most) candidates.resize(most);
   for (Undone undone : {as_it_was(), in_queue_order(decision_.at_ns)}) {
     Distance least = distance(undone);
-    while (!least.is_none()) {
-      std::optional<std::size_t> nearer;
-      for (const std::size_t candidate : candidates) {
-        if (!has_time()) return false;
-        undone[candidate] ^= 1;
-        const Distance with_it = distance(undone);
-        undone[candidate] ^= 1;
-        if (!(with_it < least)) continue;
-        least = with_it;
-        nearer = candidate;
-        if (least.is_none()) return true;
-      }
-      if (!nearer) break;
-      undone[*nearer] ^= 1;
-    }
     if (least.is_none()) return true;
+    std::vector<char> was_taken(candidates.size());
+    for (std::size_t sideways = 0; sideways <= sideways_max;) {
+      std::optional<std::size_t> nearest;
+      Distance with_nearest;
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (was_taken[i] != 0) continue;
+        if (!has_time()) return false;
+        undone[candidates[i]] ^= 1;
+        const Distance with_it = distance(undone);
+        undone[candidates[i]] ^= 1;
+        if (with_it.is_none()) return true;
+        if (nearest && !(with_it < with_nearest)) continue;
+        nearest = i;
+        with_nearest = with_it;
+      }
+      if (!nearest) break;
+      undone[candidates[*nearest]] ^= 1;
+      was_taken[*nearest] = 1;
+      sideways = with_nearest < least ? 0 : sideways + 1;
+      least = std::min(least, with_nearest);
+    }
   }
   return false;
 }

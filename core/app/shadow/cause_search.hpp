@@ -35,7 +35,7 @@ class CauseSearch {
  public:
   static constexpr std::int64_t k_binding_ns = 1'000'000'000;  // from a decision to its binding, at most
   static constexpr std::size_t k_moments_max = 16, k_ends_max = 48, k_steps_max = 32, k_alike_max = 24,
-                               k_affine_max = 64, k_any_max = 384;
+                               k_affine_max = 64, k_any_max = 384, k_sideways_max = 8;
 
   CauseSearch(scheduler::Scheduler& scheduler, const Clock& clock, const std::deque<ClusterChange>& changes,
               const ForeignDecision& decision);
@@ -87,8 +87,10 @@ class CauseSearch {
   /// and those of the node itself were not: the nearest first. A step is about all better nodes, or the best of them.
   bool was_best_step_by_step(Reach reach, Undone undone);
   /// Whether it was with or without some of the `most` nearest that `is_candidate` says, one after the other, each time
-  /// that which brings the node nearest to the best.
-  bool was_best_with_others(std::size_t most, const std::function<bool(const ClusterChange& change)>& is_candidate);
+  /// that which brings the node nearest to the best, and up to `sideways_max` in a row that bring it no nearer: where two
+  /// pods give another node its points, these stay when the first of them is gone, since scores are scaled to the best.
+  bool was_best_with_others(std::size_t most, std::size_t sideways_max,
+                            const std::function<bool(const ClusterChange& change)>& is_candidate);
   /// The moment nearest to the binding at which the node was one of the best: with the pods bound until then, or those
   /// that had not ended by then, or both.
   std::optional<std::int64_t> best_moment_ns();
