@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <utility>
 
 #include "cache/node_row.hpp"
@@ -8,6 +9,9 @@
 namespace berth::cache {
 
 class ClusterCache;
+
+/// What an assumption is made for: the pod gets the node, or it is only seen what would be if it did.
+enum class Assume : std::uint8_t { decided, tried };
 
 /// A pod counted on a node before the API server has said so.
 ///
@@ -26,6 +30,8 @@ class Assumption {
 
   /// Keeps the pod on the node until the watch delivers the bound pod.
   void confirm() noexcept { cache_ = nullptr; }
+  /// The pod that was tried there gets the node.
+  void decide() noexcept;
   /// Gives the resources back now. A pod that the watch has meanwhile confirmed or removed is left alone.
   void forget() noexcept;
   bool active() const noexcept { return cache_ != nullptr; }
@@ -35,13 +41,14 @@ class Assumption {
 
  private:
   friend class ClusterCache;
-  Assumption(ClusterCache& cache, model::PodPtr pod, Symbol node_name, Slot slot, PodHandle handle)
-      : cache_(&cache), pod_(std::move(pod)), node_name_(node_name), slot_(slot), handle_(handle) {}
+  Assumption(ClusterCache& cache, model::PodPtr pod, Symbol node_name, Slot slot, PodHandle handle, Assume how)
+      : cache_(&cache), pod_(std::move(pod)), node_name_(node_name), slot_(slot), handle_(handle), how_(how) {}
   ClusterCache* cache_ = nullptr;
   model::PodPtr pod_;
   Symbol node_name_ = 0;
   Slot slot_ = 0;
   PodHandle handle_ = 0;
+  Assume how_ = Assume::decided;
 };
 
 }  // namespace berth::cache

@@ -17,7 +17,15 @@ Assumption& Assumption::operator=(Assumption&& other) noexcept {
   node_name_ = other.node_name_;
   slot_ = other.slot_;
   handle_ = other.handle_;
+  how_ = other.how_;
   return *this;
+}
+
+void Assumption::decide() noexcept {
+  if (cache_ == nullptr || how_ == Assume::decided) return;
+  how_ = Assume::decided;
+  const Lock lock(cache_->mutex_);
+  cache_->mark_changed(slot_);
 }
 
 void Assumption::forget() noexcept {
@@ -25,7 +33,7 @@ void Assumption::forget() noexcept {
     const Lock lock(cache->mutex_);
     // The watch may have replaced or removed it: only the very pod that was assumed is taken away.
     const auto it = cache->by_uid_.find(pod_->uid);
-    if (it != cache->by_uid_.end() && *it == handle_ && cache->pods_[handle_].assumed) cache->forget(handle_);
+    if (it != cache->by_uid_.end() && *it == handle_ && cache->pods_[handle_].assumed) cache->forget(handle_, how_);
   }
 }
 
@@ -46,6 +54,7 @@ Slot ClusterCache::slot_for(Symbol name) {
     names_.push_back(0);
     presence_.push_back(Presence::vacant);
     dirty_flag_.push_back(0);
+    uncounted_flag_.push_back(0);
   } else {
     slot = free_slots_.back();
     free_slots_.pop_back();
@@ -60,6 +69,13 @@ void ClusterCache::mark_dirty(Slot slot) {
   if (dirty_flag_[slot] != 0) return;
   dirty_flag_[slot] = 1;
   dirty_.push_back(slot);
+}
+
+void ClusterCache::mark_changed(Slot slot) {
+  mark_dirty(slot);
+  if (uncounted_flag_[slot] != 0) return;
+  uncounted_flag_[slot] = 1;
+  uncounted_.push_back(slot);
 }
 
 void ClusterCache::add_node(model::NodePtr node) {
@@ -80,7 +96,7 @@ void ClusterCache::add_node(model::NodePtr node) {
   offer_resources(row.node.get(), node.get());
   describe(row, node, resources_, lists_);
   row.static_generation = next_generation_++;
-  mark_dirty(slot);
+  mark_changed(slot);
   if (replaces) removed();
 }
 
@@ -159,7 +175,7 @@ void ClusterCache::vacate_if_empty(Slot slot) {
   mark_dirty(slot);
 }
 
-void ClusterCache::place(model::PodPtr pod, Slot slot, bool assumed) {
+void ClusterCache::place(model::PodPtr pod, Slot slot, bool assumed, Assume how) {
   PodHandle handle;
   if (free_handles_.empty()) {
     handle = static_cast<PodHandle>(pods_.size());
@@ -181,10 +197,10 @@ void ClusterCache::place(model::PodPtr pod, Slot slot, bool assumed) {
   pods_[handle].take(std::move(pod), slot, shape, assumed);
   by_uid_.insert(handle);
   if (assumed) ++assumed_count_;
-  mark_dirty(slot);
+  mark(slot, how);
 }
 
-void ClusterCache::displace(PodHandle handle) {
+void ClusterCache::displace(PodHandle handle, Assume how) {
   PodEntry& entry = pods_[handle];
   NodeRow& row = rows_[entry.slot];
   const auto at = std::find(row.pods.begin(), row.pods.end(), handle);
@@ -204,7 +220,7 @@ void ClusterCache::displace(PodHandle handle) {
   entry.assumed = false;
   removed_bytes_ += model::bytes_of(*entry.pod);
   graveyard_.push_back(handle);
-  mark_dirty(entry.slot);
+  mark(entry.slot, how);
   vacate_if_empty(entry.slot);
 }
 
@@ -254,21 +270,21 @@ Status ClusterCache::remove_pod(const model::Pod& pod) {
   return Unit{};
 }
 
-Result<Assumption> ClusterCache::assume(model::PodPtr pod, Symbol node_name) {
+Result<Assumption> ClusterCache::assume(model::PodPtr pod, Symbol node_name, Assume how) {
   const Lock lock(mutex_);
   if (pod->uid.empty()) return Error{"cannot get cache key for pod with empty UID"};
   if (by_uid_.contains(pod->uid))
     return Error{fmt::format("pod {}({}) is in the cache, so can't be assumed", pod->uid, pod->key())};
   const Slot slot = slot_for(node_name);
   model::PodPtr kept = pod;
-  place(std::move(pod), slot, true);
+  place(std::move(pod), slot, true, how);
   const PodHandle handle = *by_uid_.find(kept->uid);
-  return Assumption(*this, std::move(kept), node_name, slot, handle);
+  return Assumption(*this, std::move(kept), node_name, slot, handle, how);
 }
 
-void ClusterCache::forget(PodHandle handle) noexcept {
+void ClusterCache::forget(PodHandle handle, Assume how) noexcept {
   if (observer_ != nullptr) observer_->pod_given_back(*pods_[handle].pod);
-  displace(handle);
+  displace(handle, how);
   ++removals_;  // the next removal may refresh; this one must not fail
 }
 
@@ -332,9 +348,7 @@ CacheTables ClusterCache::tables() const {
 /// The sets that pods make up, of a row that is about to be seen.
 void ClusterCache::make_sets(Slot slot) {
   NodeRow& row = rows_[slot];
-  if (!row.node) return;
-  refresh_images(slot);
-  if (!row.lists_changed) return;
+  if (!row.node || !row.lists_changed) return;
   row.lists_changed = false;
   row.port_set = lists_.ports.intern(row.ports);
   std::vector<model::NodeVolume> volumes;
@@ -346,16 +360,19 @@ void ClusterCache::make_sets(Slot slot) {
   row.volume_set = lists_.volumes.intern(volumes);
 }
 
-void ClusterCache::refresh_images(Slot slot) {
-  NodeRow& row = rows_[slot];
-  if (row.image_generation == images_.generation()) return;
-  row.image_generation = images_.generation();
-  if (row.node->images.empty()) {
-    row.image_set = 0;
-    return;
+/// A copy of a NodeInfo shows counts of when it was made, and is made again when the node has changed. What a question sees is
+/// counted once more when the next decision looks.
+void ClusterCache::count_images(Look look) {
+  for (const Slot slot : uncounted_) {
+    if (look == Look::decision) uncounted_flag_[slot] = 0;
+    NodeRow& row = rows_[slot];
+    if (!row.node || row.image_generation == images_.generation()) continue;
+    row.image_generation = images_.generation();
+    images_.list(*row.node, image_scratch_);
+    const std::uint32_t before = std::exchange(row.image_set, lists_.images.intern(image_scratch_));
+    if (row.image_set != before) mark_dirty(slot);
   }
-  images_.list(*row.node, image_scratch_);
-  row.image_set = lists_.images.intern(image_scratch_);
+  if (look == Look::decision) uncounted_.clear();
 }
 
 void ClusterCache::release_vacant() {
@@ -370,10 +387,11 @@ void ClusterCache::release_vacant() {
   vacant_.clear();
 }
 
-void ClusterCache::refresh(Snapshot& snapshot) {
+void ClusterCache::refresh(Snapshot& snapshot, Look look) {
   const Lock lock(mutex_);
   if (observer_ != nullptr) observer_->snapshot_taken();
   resting_ = nullptr;
+  count_images(look);
   refresh_locked(snapshot);
 }
 

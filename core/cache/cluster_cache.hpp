@@ -50,6 +50,9 @@ struct CacheTables {
   std::size_t column_bytes = 0;         // as of the last refresh
 };
 
+/// What a snapshot is brought up to date for. A question changes nothing about the decisions that follow.
+enum class Look : std::uint8_t { decision, question };
+
 /// The believed cluster: nodes with their pods, and pods that are on their way to a node.
 ///
 /// Its place: ingest writes what the API server said, a cycle assumes, binding forgets; refresh() brings a Snapshot up
@@ -78,16 +81,18 @@ class ClusterCache {
   Status remove_pod(const model::Pod& pod);
 
   /// Counts the pod on a node before the API server has said so. Fails for a uid that is already there.
-  Result<Assumption> assume(model::PodPtr pod, Symbol node_name);
+  Result<Assumption> assume(model::PodPtr pod, Symbol node_name, Assume how = Assume::decided);
   bool is_assumed(const model::Uid& uid) const;
   std::optional<CachedPod> find_pod(const model::Uid& uid) const;
   CacheCounts counts() const;
   CacheTables tables() const;
   model::NodePtr find_node(Symbol name) const;
 
-  /// Brings the snapshot up to date: cost is the number of nodes that changed since.
+  /// Brings the snapshot up to date: cost is the number of nodes that changed since. On how many nodes the images of a node
+  /// are is counted when the first decision after a change of that node looks, and stays so until the next one, as it does in
+  /// upstream's copies: tried pods, questions and rest are no changes.
   /// Requires: always the same snapshot.
-  void refresh(Snapshot& snapshot);
+  void refresh(Snapshot& snapshot, Look look = Look::decision);
   /// The snapshot is not read until the next refresh(): until then the cache brings it up to date on its own, on the
   /// thread that removes or replaces things, once per k_removals_at_rest of those, or per k_removed_bytes_at_rest.
   /// Requires: the snapshot lives as long as the cache is changed.
@@ -138,11 +143,15 @@ class ClusterCache {
   };
   enum class Presence : std::uint8_t { vacant, ghost, node };
 
-  void forget(PodHandle handle) noexcept REQUIRES(mutex_);
+  void forget(PodHandle handle, Assume how) noexcept REQUIRES(mutex_);
   Slot slot_for(Symbol name) REQUIRES(mutex_);
+  /// The next snapshot takes the row.
   void mark_dirty(Slot slot) REQUIRES(mutex_);
-  void place(model::PodPtr pod, Slot slot, bool assumed) REQUIRES(mutex_);
-  void displace(PodHandle handle) REQUIRES(mutex_);
+  /// The node changed: the next snapshot takes the row, and the next decision counts its images.
+  void mark_changed(Slot slot) REQUIRES(mutex_);
+  void place(model::PodPtr pod, Slot slot, bool assumed, Assume how = Assume::decided) REQUIRES(mutex_);
+  void displace(PodHandle handle, Assume how = Assume::decided) REQUIRES(mutex_);
+  void mark(Slot slot, Assume how) REQUIRES(mutex_) { how == Assume::decided ? mark_changed(slot) : mark_dirty(slot); }
   void vacate_if_empty(Slot slot) REQUIRES(mutex_);
   void refresh_locked(Snapshot& snapshot) REQUIRES(mutex_);
   Snapshot::PodOf pod_of() REQUIRES(mutex_);
@@ -155,7 +164,7 @@ class ClusterCache {
   void number_rows(Symbol name, ResourceIndex number) REQUIRES(mutex_);
   void forget_resources() REQUIRES(mutex_);
   void make_sets(Slot slot) REQUIRES(mutex_);
-  void refresh_images(Slot slot) REQUIRES(mutex_);
+  void count_images(Look look) REQUIRES(mutex_);
   void release_vacant() REQUIRES(mutex_);
   std::size_t list_bytes() const REQUIRES(mutex_);
   void sweep_lists(const Snapshot& snapshot) REQUIRES(mutex_);
@@ -176,6 +185,8 @@ class ClusterCache {
   std::vector<Presence> presence_ GUARDED_BY(mutex_);        // by slot
   std::vector<std::uint8_t> dirty_flag_ GUARDED_BY(mutex_);  // by slot
   std::vector<Slot> dirty_ GUARDED_BY(mutex_);
+  std::vector<std::uint8_t> uncounted_flag_ GUARDED_BY(mutex_);  // by slot
+  std::vector<Slot> uncounted_ GUARDED_BY(mutex_);               // changed since the last decision looked
   std::vector<Slot> vacant_ GUARDED_BY(mutex_);  // freed at the next refresh, unless the name comes back before
   std::vector<Slot> free_slots_ GUARDED_BY(mutex_);
   boost::unordered_flat_map<Symbol, Slot> by_name_ GUARDED_BY(mutex_);

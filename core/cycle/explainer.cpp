@@ -24,7 +24,7 @@ Explanation Explainer::explain(const model::PodPtr& pod, ExplainWith with) {
     explanation.error = fmt::format("profile not found for scheduler name \"{}\"", pod->scheduler_name);
     return explanation;
   }
-  cycle_.cache_.refresh(cycle_.snapshot_);
+  cycle_.cache_.refresh(cycle_.snapshot_, cache::Look::question);
   const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
   auto context = cycle_.framework_.pool(profile).take();
   context->begin(pod, 0, ++cycle_.cycle_id_, &cycle_.snapshot_);
@@ -106,7 +106,7 @@ Standing Explainer::stand(const model::PodPtr& pod, cache::Slot node, const Stan
   Standing out;
   const std::size_t profile = cycle_.framework_.index_of(pod->scheduler_name);
   if (profile == std::string::npos) return out;
-  cycle_.cache_.refresh(cycle_.snapshot_);
+  cycle_.cache_.refresh(cycle_.snapshot_, cache::Look::question);
   const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
   auto context = cycle_.framework_.pool(profile).take();
   context->begin(pod, 0, ++cycle_.cycle_id_, &cycle_.snapshot_);

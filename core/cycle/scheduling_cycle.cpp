@@ -107,7 +107,8 @@ Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_cla
   Choice choice = choose(search);
   choice_ticks_ += observe::ticks() - began;
   if (reuse_check_.has_found()) report_undeclared_inputs(*pod);
-  if (auto* chosen = std::get_if<Chosen>(&choice)) return take(std::move(context), *chosen);
+  const cache::Assume how = gang == nullptr ? cache::Assume::decided : cache::Assume::tried;
+  if (auto* chosen = std::get_if<Chosen>(&choice)) return take(std::move(context), *chosen, how);
   Rejection& rejection = std::get<Rejection>(choice);
   apply_exemption(rejection, gang);
   const std::optional<Chosen> room = room_by_eviction(rejection, gang);
@@ -115,7 +116,7 @@ Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_cla
     if (gang != nullptr) context->give_views(spare_views_);
     return {{}, std::move(rejection)};
   }
-  Attempt taken = take(std::move(context), *room);
+  Attempt taken = take(std::move(context), *room, how);
   if (taken.placement) taken.rejection = std::move(rejection);
   return taken;
 }
@@ -545,9 +546,9 @@ Rejection SchedulingCycle::reject_one(const Verdict& verdict) {
   return rejection;
 }
 
-Attempt SchedulingCycle::take(framework::CyclePool::Handle context, const Chosen& chosen) {
+Attempt SchedulingCycle::take(framework::CyclePool::Handle context, const Chosen& chosen, cache::Assume how) {
   const model::NodePtr& node = snapshot_.row(chosen.slot).node;
-  auto assumed = cache_.assume(context->pod(), node->name_symbol);
+  auto assumed = cache_.assume(context->pod(), node->name_symbol, how);
   if (!assumed) return {{}, failure(assumed.error())};
   auto reserved = framework::run_reserve(std::move(context), chosen.slot);
   if (const auto* verdict = std::get_if<Verdict>(&reserved)) return {{}, reject_one(*verdict)};
@@ -564,6 +565,7 @@ Attempt SchedulingCycle::take(framework::CyclePool::Handle context, const Chosen
 Outcome SchedulingCycle::permit(Placement placement) {
   framework::CycleContext& context = placement.reservation.context();
   const observe::PodBreadcrumb breadcrumb(context.pod()->ns, context.pod()->name);
+  placement.assumption.decide();
   nominations_.remove_nomination(*context.pod());
   framework::PermitResult permit = framework::run_permit(context, placement.reservation.slot());
   if (!permit.verdict.success() && permit.verdict.code != Code::wait) {

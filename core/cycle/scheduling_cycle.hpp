@@ -178,7 +178,7 @@ class SchedulingCycle {
   Rejection reject(Search& search);
   void refresh();
   Attempt attempt(const model::PodPtr& pod, std::uint64_t pod_class, const GangAttempt* gang);
-  Attempt take(framework::CyclePool::Handle context, const Chosen& chosen);
+  Attempt take(framework::CyclePool::Handle context, const Chosen& chosen, cache::Assume how);
   /// Evicts no pod when a plugin named one that is exempt: not all of them choose by the search that knows.
   void apply_exemption(Rejection& rejection, const GangAttempt* gang) const;
   /// The node on which evictions would make room, for pods that take such a one.

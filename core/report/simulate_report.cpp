@@ -208,7 +208,7 @@ SimulationReport make_report(const ReportSources& sources) {
       for (const auto& victim : decision.preemption->victims)
         report.evictions.push_back({victim.pod, decision.preemption->node, decision.pod->key(), victim.priority});
 
-  sources.cache.refresh(sources.snapshot);
+  sources.cache.refresh(sources.snapshot, cache::Look::question);
   report.resources = resources_of(sources.snapshot, sources.symbols);
   std::vector<cache::ResourceIndex> indices;
   for (const ReportResource& resource : report.resources)

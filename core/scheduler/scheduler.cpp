@@ -305,7 +305,7 @@ void Scheduler::try_pod(const model::PodPtr& pod, const std::function<void(const
 
 void Scheduler::inspect(const std::function<void(const cache::Snapshot& snapshot)>& look) {
   const Lock lock(deciding_);
-  ground_->cache.refresh(ground_->snapshot);
+  ground_->cache.refresh(ground_->snapshot, cache::Look::question);
   look(ground_->snapshot);
   ground_->cache.rest(ground_->snapshot);
 }

@@ -103,6 +103,7 @@ void write_pod_spec(JsonWriter& json, const ShortForm& pod) {
   pod.copy(json, "affinity", "affinity");
   pod.copy(json, "spread", "topologySpreadConstraints");
   pod.copy(json, "volumes", "volumes");
+  pod.copy(json, "claims", "resourceClaims");
   pod.copy(json, "host_network", "hostNetwork");
   pod.copy(json, "host_users", "hostUsers");
   pod.write_taints(json, "tolerations", true);
@@ -120,12 +121,12 @@ void write_pod_spec(JsonWriter& json, const ShortForm& pod) {
 std::string pod_manifest(const text::Value& value, const std::string& file, text::Diagnostics& problems) {
   if (whole(value)) return text::to_json(value);
   ShortForm pod(value, file, problems);
-  pod.check_keys({"name",         "namespace",     "uid",       "labels",       "node",
-                  "priority",     "scheduler",     "cpu_milli", "memory_mib",   "resources",
-                  "tolerations",  "node_selector", "affinity",  "spread",       "gates",
-                  "host_ports",   "image",         "volumes",   "host_network", "host_users",
-                  "nominated",    "deleting",      "phase",     "started",      "preemption_policy",
-                  "grace_seconds"});
+  pod.check_keys({"name",          "namespace",     "uid",       "labels",       "node",
+                  "priority",      "scheduler",     "cpu_milli", "memory_mib",   "resources",
+                  "tolerations",   "node_selector", "affinity",  "spread",       "gates",
+                  "host_ports",    "image",         "volumes",   "host_network", "host_users",
+                  "nominated",     "deleting",      "phase",     "started",      "preemption_policy",
+                  "grace_seconds", "claims"});
   JsonWriter json;
   json.begin_object().key("apiVersion").text("v1").key("kind").text("Pod");
   json.key("metadata").begin_object();

@@ -83,8 +83,9 @@ std::string StepResult::json() const {
   return documents.empty() ? "null" : text::to_json(documents.front().root());
 }
 
-CaseRunner::CaseRunner(const text::Document& document, text::Diagnostics& problems)
-    : document_(document), problems_(problems) {
+CaseRunner::CaseRunner(const text::Document& document, text::Diagnostics& problems,
+                       std::optional<config::VerdictReuse> reuse)
+    : document_(document), problems_(problems), reuse_(reuse) {
   static constexpr std::string_view k_keys[] = {"start",  "config",  "legacy",       "nodes",
                                                 "pods",   "objects", "fail_bind",    "post_filter",
                                                 "expect", "steps",   "feature_gates"};
@@ -123,6 +124,7 @@ void CaseRunner::make(const text::Value& root) {
   configuration_ = config::resolve(raw, plugins_->catalog(), config::AbsentPlugins::embedded(), problems_);
   if (!problems_.empty()) return;
   configuration_.features = gates.features();
+  if (reuse_) configuration_.plugins.verdict_reuse = *reuse_;
   app::Simulation::Options options;
   options.explain_all = true;
   options.refuse = failures_.refuse();

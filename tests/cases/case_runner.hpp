@@ -26,10 +26,13 @@ struct StepResult {
 /// Failure: what is wrong with the file goes to `diagnostics`.
 class CaseRunner {
  public:
-  CaseRunner(const text::Document& document, text::Diagnostics& problems);
+  /// reuse: of verdicts; absent: as the file says.
+  CaseRunner(const text::Document& document, text::Diagnostics& problems,
+             std::optional<config::VerdictReuse> reuse = std::nullopt);
   ~CaseRunner();
 
   bool ready() const noexcept { return simulation_ != nullptr; }
+  const cycle::ReuseCounts& reuse() { return simulation_->scheduler().decision_parts().cycle.reuse_counts(); }
   /// Puts the objects of the top level and decides what can be decided.
   StepResult start();
   /// Does what a step says, then decides.
@@ -53,6 +56,7 @@ class CaseRunner {
 
   const text::Document& document_;
   text::Diagnostics& problems_;
+  const std::optional<config::VerdictReuse> reuse_;
   SymbolTable symbols_;
   config::Configuration configuration_;
   std::optional<app::PluginLibrary> plugins_;

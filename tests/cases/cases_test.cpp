@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs every case file below tests/cases; README.md describes them. BERTH_UPDATE=1 writes what happened into the files.
+// Runs every case file below tests/cases as it says, without reuse of verdicts, and with each held against a fresh one; README.md
+// describes them. BERTH_UPDATE=1 writes what happened into the files.
 #include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
 
@@ -78,6 +79,16 @@ class CaseText {
   std::vector<std::string> lines_;
 };
 
+using Results = std::vector<std::pair<const text::Value*, StepResult>>;
+
+/// What the start and each step came to.
+Results play(CaseRunner& runner, const text::Value& root) {
+  Results results{{&root, runner.start()}};
+  if (const text::Value* steps = root.find("steps"))
+    for (const text::Value& step : steps->elements()) results.emplace_back(&step, runner.run(step));
+  return results;
+}
+
 class CaseFile : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CaseFile, HappensAsExpected) {
@@ -92,9 +103,7 @@ TEST_P(CaseFile, HappensAsExpected) {
 
   CaseRunner runner(documents.front(), problems);
   ASSERT_TRUE(problems.empty() && runner.ready()) << problems.render();
-  std::vector<std::pair<const text::Value*, StepResult>> results{{&root, runner.start()}};
-  if (const text::Value* steps = root.find("steps"))
-    for (const text::Value& step : steps->elements()) results.emplace_back(&step, runner.run(step));
+  const Results results = play(runner, root);
   ASSERT_TRUE(problems.empty()) << problems.render();
 
   const bool update = std::getenv("BERTH_UPDATE") != nullptr;
@@ -118,6 +127,18 @@ TEST_P(CaseFile, HappensAsExpected) {
     end_line = mapping->members().front().key_position.line - 1;
   }
   if (update && rewritten.text() != text) std::ofstream(path) << rewritten.text();
+
+  // The same without what is kept of classes of pods, and with each of it held against a fresh look.
+  for (const auto reuse : {config::VerdictReuse::off, config::VerdictReuse::verify}) {
+    SCOPED_TRACE(reuse == config::VerdictReuse::off ? "verdictReuse: off" : "verdictReuse: verify");
+    CaseRunner again(documents.front(), problems, reuse);
+    ASSERT_TRUE(problems.empty() && again.ready()) << problems.render();
+    const Results fresh = play(again, root);
+    for (std::size_t i = 0; i < fresh.size(); ++i)
+      EXPECT_EQ(fresh[i].second.body, results[i].second.body)
+          << (i == 0 ? "at the start" : fmt::format("in step {}", i));
+    EXPECT_EQ(again.reuse().violations, 0u);
+  }
 }
 
 std::string case_name(const ::testing::TestParamInfo<std::string>& info) {

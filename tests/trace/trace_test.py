@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""trace_test.py BERTH: the synthetic GPU trace, decided with and without verdict reuse, gives the same decisions, and no node
-ends up with more than it has."""
+"""trace_test.py BERTH [NODES.csv PODS.csv]: the synthetic GPU trace, decided with and without verdict reuse and with each kept
+verdict held against a fresh one, gives the same decisions, and no node ends up with more than it has. With two files the trace in
+them instead (gpu_trace.py --openb)."""
 import json
 import os
 import subprocess
@@ -25,10 +26,11 @@ def milli(quantity, resource):
 with tempfile.TemporaryDirectory() as folder:
     trace = os.path.join(folder, "trace.json")
     with open(trace, "w") as out:
-        subprocess.run([sys.executable, os.path.join(here, "gpu_trace.py")], stdout=out, check=True)
+        subprocess.run([sys.executable, os.path.join(here, "gpu_trace.py")] +
+                       (["--openb", *sys.argv[2:4]] if len(sys.argv) > 2 else []), stdout=out, check=True)
     objects = json.load(open(trace))["items"]
     answers = {}
-    for reuse in ("auto", "off"):
+    for reuse in ("auto", "off", "verify"):
         config = os.path.join(folder, f"{reuse}.yaml")
         open(config, "w").write(REUSE % reuse)
         run = subprocess.run([berth, "simulate", "--single-pass", "--cluster", trace, "--config", config, "-o", "json"],
@@ -36,12 +38,16 @@ with tempfile.TemporaryDirectory() as folder:
         if run.returncode != 0:
             sys.exit(f"berth simulate failed with {run.returncode}:\n{run.stderr}")
         print(f"reuse {reuse}: {run.stderr.strip().splitlines()[-1]}")
+        if "kept answer" in run.stderr:
+            sys.exit(f"reuse {reuse}: a kept verdict is another than a fresh one:\n{run.stderr}")
         answers[reuse] = {p["name"]: (p["node"], p.get("message", "")) for p in json.loads(run.stdout)["pods"]}
 
-differing = [name for name in answers["auto"] if answers["auto"][name] != answers["off"][name]]
-if differing:
-    name = differing[0]
-    sys.exit(f"{len(differing)} decisions differ, first {name}: {answers['auto'][name]} with reuse, {answers['off'][name]} without")
+for reuse in ("auto", "verify"):
+    differing = [name for name in answers["off"] if answers[reuse][name] != answers["off"][name]]
+    if differing:
+        name = differing[0]
+        sys.exit(f"{len(differing)} decisions differ, first {name}: {answers[reuse][name]} with reuse {reuse}, "
+                 f"{answers['off'][name]} without")
 
 free = {o["metadata"]["name"]: {r: milli(q, r) for r, q in o["status"]["allocatable"].items()} for o in objects if o["kind"] == "Node"}
 placed = 0

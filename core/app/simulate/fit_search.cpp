@@ -106,7 +106,7 @@ Result<report::FitReport> FitSearch::search(const model::PodPtr& pod, std::strin
     try_evictions(pod, before);
     try_new_nodes(pod);
     if (options_.empty()) {
-      parts_.cache.refresh(parts_.snapshot);
+      parts_.cache.refresh(parts_.snapshot, cache::Look::question);
       std::vector<cache::NodeRow> rows;
       for (const cache::Slot slot : parts_.snapshot.order())
         if (rows.size() < k_nodes_for_all) rows.push_back(parts_.snapshot.row(slot));
@@ -119,7 +119,7 @@ Result<report::FitReport> FitSearch::search(const model::PodPtr& pod, std::strin
     }
   }
   if (report.together) report.left.clear();
-  parts_.cache.refresh(parts_.snapshot);
+  parts_.cache.refresh(parts_.snapshot, cache::Look::question);
   report.options = std::move(options_);
   report.asked = asked_;
   report.is_complete = may_ask();
@@ -270,7 +270,7 @@ void FitSearch::try_spread(const model::Pod& pod) {
 }
 
 void FitSearch::try_uncordoning(const model::PodPtr& pod) {
-  parts_.cache.refresh(parts_.snapshot);
+  parts_.cache.refresh(parts_.snapshot, cache::Look::question);
   std::vector<model::NodePtr> nodes;
   for (const cache::Slot slot : parts_.snapshot.order())
     if (parts_.snapshot.row(slot).node->unschedulable) nodes.push_back(parts_.snapshot.row(slot).node);
@@ -297,7 +297,7 @@ void FitSearch::try_uncordoning(const model::PodPtr& pod) {
 }
 
 void FitSearch::try_evictions(const model::PodPtr& pod, const cycle::Explanation& before) {
-  parts_.cache.refresh(parts_.snapshot);
+  parts_.cache.refresh(parts_.snapshot, cache::Look::question);
   // By node: its pods of lower priority, the lowest first, and the largest first among equals.
   std::map<std::string_view, std::vector<model::PodPtr>> lower;
   std::set<std::string_view> open;  // nodes where evictions may help
@@ -372,7 +372,7 @@ bool FitSearch::fits_on_new_node(const model::PodPtr& pod, const cache::NodeRow&
 }
 
 void FitSearch::try_new_nodes(const model::PodPtr& pod) {
-  parts_.cache.refresh(parts_.snapshot);
+  parts_.cache.refresh(parts_.snapshot, cache::Look::question);
   struct Shape {
     std::size_t count = 0;
     cache::NodeRow row;  // a copy: the snapshot changes

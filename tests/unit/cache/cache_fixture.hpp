@@ -52,8 +52,8 @@ struct CacheFixture {
     const Status status = cache.remove_pod(*make_pod(name));
     EXPECT_TRUE(status.ok()) << name;
   }
-  Assumption assume(model::PodPtr pod, const std::string& node) {
-    Result<Assumption> result = cache.assume(std::move(pod), symbols.intern(node));
+  Assumption assume(model::PodPtr pod, const std::string& node, Assume how = Assume::decided) {
+    Result<Assumption> result = cache.assume(std::move(pod), symbols.intern(node), how);
     EXPECT_TRUE(result.ok());
     return std::move(result).value();
   }
@@ -75,6 +75,18 @@ struct CacheFixture {
     std::vector<std::string> names;
     for (const PodHandle handle : row(node).pods) names.push_back(cache.pod(handle)->name);
     return names;
+  }
+  /// A node with one image, which has two names.
+  std::shared_ptr<model::Node> with_image(const std::string& node, std::int64_t size_bytes) {
+    auto made = make_node(node);
+    made->images = {{{symbols.intern("app:1"), symbols.intern("app@sha256:1")}, size_bytes}};
+    return made;
+  }
+  /// What the snapshot shows of one image on a node; count 0: not there.
+  ImageState image_on(const std::string& node, const std::string& image) {
+    for (const ImageState& state : cache.lists().images.members(row(node).image_set))
+      if (state.name == symbols.intern(image)) return state;
+    return {};
   }
   std::int64_t wide(ColumnId id, const std::string& node) {
     return static_cast<const std::int64_t*>(snapshot.column(id).data())[slot(node)];

@@ -61,17 +61,11 @@ TEST(CachedNodes, ASlotIsReusedOnlyAfterItsNodeIsGoneFromTheSnapshot) {
   EXPECT_EQ(f.snapshot.node_count(), 2u);
 }
 
-/// What the snapshot shows of one image on a node; count 0: not there.
 ImageState image_on(CacheFixture& f, const std::string& node, const std::string& image) {
-  for (const ImageState& state : f.cache.lists().images.members(f.row(node).image_set))
-    if (state.name == f.symbols.intern(image)) return state;
-  return {};
+  return f.image_on(node, image);
 }
-
 std::shared_ptr<model::Node> with_image(CacheFixture& f, const std::string& node, std::int64_t size_bytes) {
-  auto made = f.make_node(node);
-  made->images = {{{f.symbols.intern("app:1"), f.symbols.intern("app@sha256:1")}, size_bytes}};
-  return made;
+  return f.with_image(node, size_bytes);
 }
 
 TEST(ImageCounts, OfOtherNodesAreAsOldAsTheirRows) {
@@ -88,6 +82,75 @@ TEST(ImageCounts, OfOtherNodesAreAsOldAsTheirRows) {
   f.add_pod(f.make_pod("p", "n1"));
   f.refresh();
   EXPECT_EQ(image_on(f, "n1", "app:1").node_count, 2u) << "any change of the row renews it";
+}
+
+/// Two nodes with the image, and the first was counted while it was the only one.
+struct CountedBefore : CacheFixture {
+  CountedBefore() {
+    cache.add_node(with_image("n1", 500));
+    refresh();
+    cache.add_node(with_image("n2", 500));
+    refresh();
+    EXPECT_EQ(count(), 1u);
+  }
+  std::uint32_t count() { return image_on("n1", "app:1").node_count; }
+};
+
+TEST(ImageCounts, APodThatIsOnlyTriedRenewsNone) {
+  CountedBefore f;
+  {
+    const Assumption tried = f.assume(f.make_pod("p"), "n1", Assume::tried);
+    const Slot slot = f.slot("n1");
+    f.cache.refresh_nodes(f.snapshot, {&slot, 1});
+    EXPECT_EQ(f.pods_on("n1"), std::vector<std::string>{"p"});
+    EXPECT_EQ(f.count(), 1u);
+  }
+  f.refresh();
+  EXPECT_EQ(f.count(), 1u) << "upstream tries pods of a group in the snapshot alone";
+  Assumption stays = f.assume(f.make_pod("q"), "n1", Assume::tried);
+  stays.decide();
+  f.refresh();
+  EXPECT_EQ(f.count(), 2u);
+}
+
+TEST(ImageCounts, APodThatIsAssumedOrGivenBackRenewsThem) {
+  CountedBefore f;
+  Assumption assumed = f.assume(f.make_pod("p"), "n1");
+  f.refresh();
+  EXPECT_EQ(f.count(), 2u);
+  f.cache.add_node(f.with_image("n3", 500));
+  f.refresh();
+  EXPECT_EQ(f.count(), 2u);
+  assumed.forget();
+  f.refresh();
+  EXPECT_EQ(f.count(), 3u);
+}
+
+TEST(ImageCounts, AQuestionSeesThemAsTheNextDecisionWould) {
+  CountedBefore f;
+  f.add_pod(f.make_pod("p", "n1"));
+  f.cache.refresh(f.snapshot, Look::question);
+  EXPECT_EQ(f.count(), 2u);
+  f.cache.add_node(f.with_image("n3", 500));
+  f.refresh();
+  EXPECT_EQ(f.count(), 3u) << "no decision has looked since n1 changed";
+  f.cache.add_node(f.with_image("n4", 500));
+  f.cache.refresh(f.snapshot, Look::question);
+  EXPECT_EQ(f.count(), 3u) << "now one has";
+}
+
+TEST(ImageCounts, AreNotMadeAtRest) {
+  CountedBefore f;
+  f.add_pod(f.make_pod("p", "n1"));
+  f.cache.rest(f.snapshot);
+  for (std::size_t i = 0; i < ClusterCache::k_removals_at_rest; ++i) {
+    f.add_pod(f.make_pod("gone", "n2"));
+    f.remove_pod("gone");
+  }
+  EXPECT_EQ(f.pods_on("n1"), std::vector<std::string>{"p"}) << "the cache has brought the snapshot up to date";
+  f.cache.add_node(f.with_image("n3", 500));
+  f.refresh();
+  EXPECT_EQ(f.count(), 3u);
 }
 
 TEST(ImageCounts, TheFirstNodeThatHasAnImageSaysHowLargeItIs) {

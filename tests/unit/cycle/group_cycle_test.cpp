@@ -58,6 +58,21 @@ TEST(GroupCycle, GivesEveryNodeBackWhenTooFewMembersFit) {
   f.expect_nothing_left();
 }
 
+TEST(GroupCycle, CountsImagesAgainOnlyWhereMembersStay) {
+  GroupFixture f(0);
+  f.cache.add_node(f.with_image("n1", 500));
+  f.start();
+  f.refresh();
+  f.cache.add_node(f.with_image("n2", 500));
+  EXPECT_EQ(f.plan(3, 3).kind, GroupOutcome::Kind::short_of);
+  f.refresh();
+  EXPECT_EQ(f.image_on("n1", "app:1").node_count, 1u) << "m1 was tried there, and is not there";
+  const GroupOutcome placed = f.plan(2, 2);
+  EXPECT_EQ(placed.kind, GroupOutcome::Kind::placed);
+  f.refresh();
+  EXPECT_EQ(f.image_on("n1", "app:1").node_count, 2u);
+}
+
 TEST(GroupCycle, PlacesThoseThatFitWhenTheyAreEnough) {
   GroupFixture f(2);
   f.start();
