@@ -23,7 +23,7 @@ function(_berth_rust_crates)
   file(MAKE_DIRECTORY "${folder}")
   set(flags --edition=2021 --crate-type=rlib -C opt-level=3)
   file(GLOB sys "${BerthPlugin_RUST}/berth-sys/src/*.rs")
-  file(GLOB layer "${BerthPlugin_RUST}/berth/src/*.rs")
+  file(GLOB_RECURSE layer "${BerthPlugin_RUST}/berth/src/*.rs")
   add_custom_command(OUTPUT "${folder}/libberth_sys.rlib" DEPENDS ${sys} VERBATIM
     COMMAND "${BERTH_RUSTC}" ${flags} --crate-name=berth_sys "${BerthPlugin_RUST}/berth-sys/src/lib.rs" --out-dir "${folder}")
   add_custom_command(OUTPUT "${folder}/libberth.rlib" DEPENDS ${layer} "${folder}/libberth_sys.rlib" VERBATIM

@@ -61,6 +61,26 @@ impl WhatIf for A {
     ("a column that is kept", "",
      "static KEPT: std::sync::Mutex<&[i64]> = std::sync::Mutex::new(&[]);\npub fn column() -> Column<i64> { todo!() }\n"
      + FILTER.replace("BODY", "*KEPT.lock().unwrap() = nodes.column(column())?; Ok(())"), "borrowed data escapes"),
+    ("a pod that is kept beyond its visit", "", """
+pub fn keep(pods: &PlacedPods, cycle: &Cycle<'_>, kept: &mut Vec<Pod<'static>>) {
+    let _ = pods.each(cycle, |placed| { kept.push(placed.pod); true });
+}
+""" + PERMIT, "borrowed data escapes"),
+    ("a victim order without criteria", "", """
+struct Order;
+impl VictimOrder for Order {
+    const CRITERIA: &'static [&'static str] = &[];
+    fn importance(&self, _: &Victim<'_>) -> [u64; 2] { [0; 2] }
+    fn rank(&self, _: &Victims<'_>, _: &mut [u64]) {}
+}
+fn preemption() -> Preemption { todo!() }
+impl PostFilter for A {
+    fn post_filter(&self, _: &Cycle<'_>, rejected: &mut Rejected<'_>) -> Result<Verdict, Error> {
+        let found = preemption().search(rejected, &Search::new(rejected, 0), &Order)?;
+        Ok(if found == Found::Nothing(Reason::NONE) { Verdict::Skip } else { Verdict::Ok })
+    }
+}
+""", "CRITERIA has 1 to 8 names"),
     ("a handle made by hand", "", PERMIT + "\npub fn column() -> Column<i64> { Column { index: 0 } }", "private field"),
     ("a policy that threads must not share", "", PERMIT + "\nimpl A { pub fn f(&self) {} }\npub struct B(std::rc::Rc<u32>);\n"
      "impl Plugin for B { const NAME: &'static str = \"example.com/B\"; const VERSION: &'static str = \"1\"; "
@@ -93,7 +113,7 @@ class Crates:
     def documentation(self, rustdoc):
         said = run(rustdoc, "--edition=2021", "--test", "--crate-name=berth", "-L", self.folder, "--extern",
                    f"berth={self.folder}/libberth.rlib", "--extern", f"berth_sys={self.folder}/libberth_sys.rlib", self.folder / "berth/lib.rs")
-        assert "test result: ok. 2 passed" in said, said
+        assert "test result: ok. 7 passed" in said, said
 
     def plugin(self, text, refused):
         source = self.folder / "plugin.rs"

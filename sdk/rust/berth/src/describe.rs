@@ -334,7 +334,8 @@ macro_rules! describe {
         use $crate::detail as d;
         use $crate::detail::sys;
         type Offered = d::Probe<$plugin>;
-        const QUEUE: &sys::berth_queue_ops_v1 = &d::queue_ops(Offered::PRE_ENQUEUE, Offered::KEY, Offered::KEY_WORDS);
+        const QUEUE: &sys::berth_queue_ops_v1 =
+            &d::queue_ops(Offered::PRE_ENQUEUE, Offered::KEY, Offered::KEY_WORDS, Offered::LESS);
         const PREPARE: &sys::berth_prepare_ops_v1 = &d::prepare_ops(
             Offered::PREPARE_FLAGS | Offered::SCORE_FLAGS,
             Offered::PRE_FILTER,
@@ -363,7 +364,11 @@ macro_rules! describe {
         };
         const ABOUT: &d::About = &d::About::of::<$plugin>(
             [
-                d::point_if(Offered::PRE_ENQUEUE.is_some() || Offered::KEY.is_some(), "berth.queue/1\0", d::address(QUEUE)),
+                d::point_if(
+                    Offered::PRE_ENQUEUE.is_some() || Offered::KEY.is_some() || Offered::LESS.is_some(),
+                    "berth.queue/1\0",
+                    d::address(QUEUE),
+                ),
                 d::point_if(Offered::PRE_FILTER.is_some() || Offered::PRE_SCORE.is_some(), "berth.prepare/1\0", d::address(PREPARE)),
                 d::point("berth.filter/1\0", Offered::FILTER),
                 d::point("berth.post_filter/1\0", Offered::POST_FILTER),

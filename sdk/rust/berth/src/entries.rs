@@ -109,6 +109,17 @@ unsafe extern "C" fn key<P: QueueSort>(
     })
 }
 
+unsafe extern "C" fn less<P: QueueLess>(this: *mut c_void, a: *const sys::berth_queue_pod_v1, b: *const sys::berth_queue_pod_v1) -> i32 {
+    let this = instance::<P>(this);
+    let mut is_before = false;
+    let done = caught(|| {
+        is_before = this.policy.less(queued(a, &this.asked, 0), queued(b, &this.asked, 0))?;
+        Ok(())
+    });
+    log_failure(&this.asked, "less", done);
+    i32::from(is_before)
+}
+
 // --- prepare ---
 
 unsafe fn take_state(cycle: *mut sys::berth_cycle_v1, prepared: Prepared, note: *mut sys::berth_note_v1) -> u32 {
@@ -273,8 +284,9 @@ unsafe extern "C" fn post_filter<P: PostFilter>(
 ) -> u32 {
     guarded(note, || {
         let this = instance::<P>(this);
-        let mut rejected = Rejected { input: &*input, out: &mut *out };
-        Ok(finish(&this.policy.post_filter(&Cycle::new(cycle, &this.asked), &mut rejected)?, note))
+        let cycle = Cycle::new(cycle, &this.asked);
+        let mut rejected = Rejected { cycle, input: &*input, out: &mut *out };
+        Ok(finish(&this.policy.post_filter(&cycle, &mut rejected)?, note))
     })
 }
 unsafe extern "C" fn reserve<P: Reserve>(
@@ -445,6 +457,7 @@ unsafe extern "C" fn quorum<P: Group>(
 
 pub type PreEnqueueFn = unsafe extern "C" fn(*mut c_void, *const sys::berth_queue_pod_v1, *mut sys::berth_note_v1) -> u32;
 pub type KeyFn = unsafe extern "C" fn(*mut c_void, *const sys::berth_queue_pod_v1, *mut u64, *mut sys::berth_note_v1) -> u32;
+pub type LessFn = unsafe extern "C" fn(*mut c_void, *const sys::berth_queue_pod_v1, *const sys::berth_queue_pod_v1) -> i32;
 pub type PreFilterFn =
     unsafe extern "C" fn(*mut c_void, *mut sys::berth_cycle_v1, *mut sys::berth_prepare_out_v1, *mut sys::berth_note_v1) -> u32;
 pub type PreScoreFn =
@@ -483,6 +496,7 @@ macro_rules! offers {
 offers! {
     PRE_ENQUEUE: PreEnqueueFn = none;
     KEY: KeyFn = none;
+    LESS: LessFn = none;
     PRE_FILTER: PreFilterFn = none;
     PRE_SCORE: PreScoreFn = none;
     POD_ADDED: WhatIfFn = none;
@@ -507,6 +521,10 @@ impl<P: PreEnqueue> Probe<P> {
 impl<P: QueueSort> Probe<P> {
     pub const KEY: Option<KeyFn> = Some(key::<P>);
     pub const KEY_WORDS: u32 = P::KEY_WORDS;
+}
+#[allow(missing_docs)]
+impl<P: QueueLess> Probe<P> {
+    pub const LESS: Option<LessFn> = Some(less::<P>);
 }
 #[allow(missing_docs)]
 impl<P: PreFilter> Probe<P> {
@@ -600,9 +618,14 @@ impl<P: Group> Probe<P> {
 }
 
 /// The tables of points that several traits fill.
-pub const fn queue_ops(pre_enqueue: Option<PreEnqueueFn>, key: Option<KeyFn>, key_words: u32) -> sys::berth_queue_ops_v1 {
+pub const fn queue_ops(
+    pre_enqueue: Option<PreEnqueueFn>,
+    key: Option<KeyFn>,
+    key_words: u32,
+    less: Option<LessFn>,
+) -> sys::berth_queue_ops_v1 {
     assert!(key.is_none() || (key_words >= 1 && key_words <= 4), "KEY_WORDS is 1 to 4");
-    sys::berth_queue_ops_v1 { struct_size: size::<sys::berth_queue_ops_v1>(), key_words, key, less: None, pre_enqueue }
+    sys::berth_queue_ops_v1 { struct_size: size::<sys::berth_queue_ops_v1>(), key_words, key, less, pre_enqueue }
 }
 /// Likewise.
 pub const fn prepare_ops(

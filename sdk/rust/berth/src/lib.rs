@@ -35,8 +35,7 @@
 //! What was not asked for in [`Plugin::new`] cannot be read: a column needs a handle, and a pod field of a group that was not
 //! asked for is an error of the call. A panic is an error of the call, too; it needs `panic = "unwind"`, which is the default.
 //!
-//! Not here: domains, preemption and what-ifs of other pods (`berth.preemption/1`, `berth.dry_run/1`), the index of pods by labels,
-//! writes of objects that are no pods. `berth_sys` has them, for those who write `unsafe`.
+//! Thread tags, such as \\[cycle\\], are those of the C headers (`abi/types.h`); elsewhere the host denies the call.
 #![deny(missing_docs)]
 #![allow(unsafe_op_in_unsafe_fn)]
 
@@ -80,12 +79,14 @@ pub use pod::{
 };
 pub use points::{
     Bind, Deps, Event, Filter, Group, Hint, Interest, Normalize, Permit, Plugin, PostBind, PostFilter, PreBind, PreBindPart,
-    PreEnqueue, PreFilter, PreScore, QueueSort, QueuedPod, Quorum, Rejected, Reserve, Score, WhatIf,
+    PreEnqueue, PreFilter, PreScore, QueueLess, QueueSort, QueuedPod, Quorum, Rejected, Reserve, Score, WhatIf,
 };
 pub use services::{
-    AllNodes, Clock, Epoch, Events, Family, FieldType, FieldValue, Gates, GroupCount, Groups, Intern, Labels, Log, Metric, MetricKind,
-    Metrics, NodeOrder, Object, ObjectEvent, Objects, PlacedPod, PlacedPods, PodRef, QueueControl, Reasons, Series, Service, Severity,
-    Waiting, Watch, Writes,
+    AllNodes, Amount, Assume, Assumed, Choice, Clock, DebugPages, DefaultVictimOrder, DryRun, Epoch, Events, Family, FieldType, FieldValue,
+    Fit, FollowedPods, Found, Gates, GroupCount, Groups, Intern, Labels, Log, Metric, MetricKind, Metrics, NodeOrder, Nomination, Object,
+    ObjectEvent, ObjectName, ObjectWrites, Objects, Page, Patch, PlacedPod, PlacedPods, PodIndex, PodRef, Preemption, Preemptor,
+    QueueControl, Reasons, Refusal, Search, Series, Service, Severity, Shape, ShapeChange, Shapes, Shared, Step, Victim, VictimOrder,
+    Victims, Waiting, Watch, Writes,
 };
 pub use setup::Setup;
 pub use tasks::{Executor, Task};

@@ -152,6 +152,9 @@ impl Claim {
 element!(/// One condition of a selector.
     Requirement, berth_requirement_v1);
 impl Requirement {
+    pub(crate) fn raw(&self) -> *const sys::berth_requirement_v1 {
+        &self.0
+    }
     /// Of the label or field.
     pub fn key(&self) -> Id {
         self.0.key

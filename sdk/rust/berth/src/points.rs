@@ -254,6 +254,14 @@ pub trait QueueSort: Plugin {
     fn key(&self, pod: QueuedPod<'_>) -> Result<[u64; 4], Error>;
 }
 
+/// Which of two pods is next, where a key does not tell.
+pub trait QueueLess: Plugin {
+    /// Whether a comes before b. With [`QueueSort`] it is asked about pods with equal keys only, and must not depend on time; without,
+    /// about all pairs, which is slow. Called while the queue is locked: takes microseconds. What goes wrong is logged, and means no.
+    /// \[watch\]
+    fn less(&self, a: QueuedPod<'_>, b: QueuedPod<'_>) -> Result<bool, Error>;
+}
+
 /// A closer look at an event of [`Plugin::INTERESTS`] that is hinted.
 pub trait Hint: Plugin {
     /// Whether the event may make the waiting pod schedulable. An error queues it.
@@ -302,6 +310,7 @@ pub trait Group: Plugin {
 
 /// What is known when no node suits, and what a policy does about it.
 pub struct Rejected<'a> {
+    pub(crate) cycle: Cycle<'a>,
     pub(crate) input: &'a sys::berth_post_filter_in_v1,
     pub(crate) out: &'a mut sys::berth_post_filter_out_v1,
 }

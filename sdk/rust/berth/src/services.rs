@@ -6,9 +6,9 @@ use crate::abi::{borrow, size, slice, text, NoteBuffer, Visitor};
 use crate::instance::Asked;
 use crate::link::Link;
 use crate::nodes::{Column, ColumnValue};
-use crate::pod::{SHOWN_PLACED, SHOWN_TO_QUEUE};
+use crate::pod::SHOWN_TO_QUEUE;
 use crate::tasks::{Executor, Tasks};
-use crate::{Cycle, Error, Id, Pod, Reason, Slot};
+use crate::{Cycle, Error, Id, Pod, Reason, Requirement, Slot};
 use berth_sys as sys;
 use std::os::raw::c_void;
 use std::sync::Arc;
@@ -56,6 +56,23 @@ macro_rules! host {
         }
     };
 }
+mod assume;
+mod debug_pages;
+mod dry_run;
+mod object_writes;
+mod placed_pods;
+mod pod_index;
+mod preemption;
+mod shared;
+pub use assume::{Assume, Assumed};
+pub use debug_pages::{DebugPages, Page};
+pub use dry_run::{DryRun, Fit};
+pub use object_writes::{ObjectName, ObjectWrites, Patch, Refusal};
+pub use placed_pods::{FollowedPods, PlacedPod, PlacedPods, Step};
+pub use pod_index::{PodIndex, Shape, ShapeChange, Shapes};
+pub use preemption::{Choice, DefaultVictimOrder, Found, Nomination, Preemption, Preemptor, Search, Victim, VictimOrder, Victims};
+pub use shared::Shared;
+
 /// OK is true, NOT_FOUND false, everything else an error.
 fn found(code: u32, what: &str) -> Result<bool, Error> {
     match code {
@@ -350,6 +367,26 @@ impl<'a> Object<'a> {
         Ok((value.present != 0).then(|| FieldValue { number: value.number, text: unsafe { text(value.text) } }))
     }
 }
+type UseObject = unsafe extern "C" fn(*mut c_void, *const sys::berth_object_v1);
+/// Shows the object that `call` finds.
+fn look_at<R, F: FnOnce(Object<'_>) -> R>(
+    look: F,
+    call: impl FnOnce(UseObject, *mut c_void) -> Result<u32, Error>,
+) -> Result<Option<R>, Error> {
+    unsafe extern "C" fn called<R, F: FnOnce(Object<'_>) -> R>(arg: *mut c_void, raw: *const sys::berth_object_v1) {
+        Visitor::<(Option<F>, Option<R>)>::run(arg, |(look, answer)| {
+            if let (Some(object), Some(look)) = (Object::new(raw), look.take()) {
+                *answer = Some(look(object));
+            }
+            Ok(true)
+        });
+    }
+    let mut visitor = Visitor::new((Some(look), None));
+    let code = call(called::<R, F>, visitor.arg())?;
+    let ((_, answer), failed) = visitor.into_parts();
+    failed.map_or(Ok(()), Err)?;
+    Ok(if found(code, "get")? { answer } else { None })
+}
 service!(/// API objects as the fields that a policy names. [`Plugin::WATCHES`](crate::Plugin::WATCHES) lists the resource.
     Objects, berth_objects_v1, "berth.objects/1");
 impl Objects {
@@ -373,23 +410,7 @@ impl Objects {
     }
     /// Calls `look` with the object; none if there is no such object.
     pub fn get<R>(&self, watch: Watch, namespace: &str, name: &str, look: impl FnOnce(Object<'_>) -> R) -> Result<Option<R>, Error> {
-        unsafe extern "C" fn called<R, F: FnOnce(Object<'_>) -> R>(arg: *mut c_void, raw: *const sys::berth_object_v1) {
-            Visitor::<(Option<F>, Option<R>)>::run(arg, |(look, answer)| {
-                if let (Some(object), Some(look)) = (Object::new(raw), look.take()) {
-                    *answer = Some(look(object));
-                }
-                Ok(true)
-            });
-        }
-        fn pointer<R, F: FnOnce(Object<'_>) -> R>(_: &F) -> unsafe extern "C" fn(*mut c_void, *const sys::berth_object_v1) {
-            called::<R, F>
-        }
-        let call = pointer::<R, _>(&look);
-        let mut visitor = Visitor::new((Some(look), None));
-        let code = host!(self.get(watch.0, borrow(namespace), borrow(name), Some(call), visitor.arg()))?;
-        let ((_, answer), failed) = visitor.into_parts();
-        failed.map_or(Ok(()), Err)?;
-        Ok(if found(code, "get")? { answer } else { None })
+        look_at(look, |call, arg| host!(self.get(watch.0, borrow(namespace), borrow(name), Some(call), arg)))
     }
     /// Visits the objects of a namespace (empty: all) in order, until `visit` answers false.
     pub fn each(&self, watch: Watch, namespace: &str, visit: impl FnMut(Object<'_>) -> bool) -> Result<(), Error> {
@@ -438,6 +459,24 @@ struct Shown<F> {
     visit: F,
     asked: Arc<Asked>,
 }
+/// For functions that show pods and nothing else; `also`: the groups that they show besides those that were asked for.
+struct ShownPods<F> {
+    visit: F,
+    asked: Arc<Asked>,
+    also: u64,
+}
+type VisitPod = unsafe extern "C" fn(*mut c_void, *const sys::berth_pod_v1) -> u32;
+impl<F: FnMut(Pod<'_>) -> bool> ShownPods<F> {
+    unsafe extern "C" fn show(arg: *mut c_void, pod: *const sys::berth_pod_v1) -> u32 {
+        Visitor::<ShownPods<F>>::run(arg, |shown| Ok((shown.visit)(Pod::new(pod, &shown.asked, shown.also))))
+    }
+    /// Visits what `call` shows, until the closure answers false.
+    fn visit(link: &Arc<Link>, also: u64, visit: F, call: impl FnOnce(VisitPod, *mut c_void) -> Result<(), Error>) -> Result<(), Error> {
+        let mut visitor = Visitor::new(ShownPods { visit, asked: link.asked()?, also });
+        call(Self::show, visitor.arg())?;
+        visitor.end()
+    }
+}
 service!(/// Pods that permit let wait, by uid.
     Waiting, berth_waiting_v1, "berth.waiting/1");
 impl Waiting {
@@ -469,66 +508,6 @@ impl Waiting {
     }
 }
 
-/// A pod that is on a node, or nominated to one.
-#[derive(Clone, Copy)]
-pub struct PlacedPod<'a> {
-    /// With the groups that were asked for, identity, namespace, priority and placement.
-    pub pod: Pod<'a>,
-    /// Where it is.
-    pub node: Slot,
-    /// In changes: 1, the pod came, or -1, it went.
-    pub by: i32,
-    /// `BERTH_PLACED_*`.
-    pub flags: u32,
-}
-service!(/// The pods on nodes, as the snapshot of the attempt has them. What not to build on: `ext/placed_pods.h`.
-    PlacedPods, berth_pods_v1, "berth.pods/1");
-type VisitPlaced = unsafe extern "C" fn(*mut c_void, *const sys::berth_placed_pod_v1) -> u32;
-unsafe extern "C" fn placed<F: FnMut(PlacedPod<'_>) -> bool>(arg: *mut c_void, raw: *const sys::berth_placed_pod_v1) -> u32 {
-    Visitor::<Shown<F>>::run(arg, |shown| {
-        let raw = &*raw;
-        let pod = Pod::new(raw.pod, &shown.asked, SHOWN_PLACED);
-        Ok((shown.visit)(PlacedPod { pod, node: raw.node, by: raw.by, flags: raw.flags }))
-    })
-}
-fn placed_pointer<F: FnMut(PlacedPod<'_>) -> bool>(_: &F) -> VisitPlaced {
-    placed::<F>
-}
-impl PlacedPods {
-    /// Visits the pods on a node, in no order, until `visit` answers false.
-    pub fn on_node(&self, cycle: &Cycle<'_>, node: Slot, visit: impl FnMut(PlacedPod<'_>) -> bool) -> Result<(), Error> {
-        let call = placed_pointer(&visit);
-        let mut visitor = Visitor::new(Shown { visit, asked: self.link.asked()? });
-        host!(self.on_node(cycle.as_raw(), node, Some(call), visitor.arg()))?;
-        visitor.end()
-    }
-    /// The same for all nodes of the snapshot.
-    pub fn each(&self, cycle: &Cycle<'_>, visit: impl FnMut(PlacedPod<'_>) -> bool) -> Result<(), Error> {
-        let call = placed_pointer(&visit);
-        let mut visitor = Visitor::new(Shown { visit, asked: self.link.asked()? });
-        host!(self.each(cycle.as_raw(), Some(call), visitor.arg()))?;
-        visitor.end()
-    }
-    /// Visits the pods that are nominated to the node (none: to any) and are not on it.
-    pub fn nominated(&self, cycle: &Cycle<'_>, node: Option<Slot>, visit: impl FnMut(PlacedPod<'_>) -> bool) -> Result<(), Error> {
-        let call = placed_pointer(&visit);
-        let mut visitor = Visitor::new(Shown { visit, asked: self.link.asked()? });
-        host!(self.nominated(cycle.as_raw(), node.unwrap_or(sys::BERTH_NO_SLOT), Some(call), visitor.arg()))?;
-        visitor.end()
-    }
-    /// How many changes there have been: what to pass to `changes` next time.
-    pub fn position(&self, cycle: &Cycle<'_>) -> Result<u64, Error> {
-        host!(self.position(cycle.as_raw()))
-    }
-    /// Visits the changes since then. False: some are forgotten, count again with `each`.
-    pub fn changes(&self, cycle: &Cycle<'_>, since: u64, visit: impl FnMut(PlacedPod<'_>) -> bool) -> Result<bool, Error> {
-        let call = placed_pointer(&visit);
-        let mut visitor = Visitor::new(Shown { visit, asked: self.link.asked()? });
-        let complete = host!(self.changes(cycle.as_raw(), since, Some(call), visitor.arg()))?;
-        visitor.end().map(|()| complete != 0)
-    }
-}
-
 /// Members of a group of pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupCount {
@@ -551,6 +530,11 @@ impl Groups {
         host!(self.count(namespace, borrow(group), &mut out))?;
         Ok(GroupCount { all: out.all, assigned: out.assigned, ready: out.ready, gated: out.gated })
     }
+    /// Visits the members, in no order, until `visit` answers false: pods of every scheduler, with what was asked for, identity and
+    /// placement; `node_name` of a reserved one is its node. Not from a visit. \[any\]
+    pub fn members(&self, namespace: Id, group: &str, visit: impl FnMut(Pod<'_>) -> bool) -> Result<(), Error> {
+        ShownPods::visit(&self.link, SHOWN_TO_QUEUE, visit, |call, arg| host!(self.members(namespace, borrow(group), Some(call), arg)))
+    }
     /// "namespace/name" of the group whose members are being planned; empty: the pod at hand goes by itself.
     pub fn planned(&self) -> Result<String, Error> {
         let mut out = borrow("");
@@ -566,8 +550,26 @@ impl Labels {
         let first = host!(self.column(cycle.as_raw(), key))?;
         Ok(unsafe { slice(first, u64::from(cycle.slot_count())) })
     }
+    /// Bitmap by slot of the nodes that meet one requirement of the pod at hand; as long as [`Cycle::nodes`]. \[cycle\]
+    pub fn matches(&self, cycle: &Cycle<'_>, requirement: &Requirement) -> Result<Vec<u64>, Error> {
+        let mut out = vec![0; cycle.nodes().len()];
+        let code = host!(self.match_(cycle.as_raw(), requirement.raw(), out.as_mut_ptr(), out.len() as u64))?;
+        taken(code, "a requirement of an operator that is not known").map(|()| out)
+    }
 }
 
+/// What [`AllNodes::resource`] is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// allocatable - requested; may be below 0.
+    Free,
+    /// status.allocatable.
+    Allocatable,
+    /// What the pods on the node request, summed.
+    Requested,
+    /// 1 where the node's allocatable names the resource, be it as 0.
+    IsListed,
+}
 service!(/// Declared columns of the whole snapshot.
     AllNodes, berth_nodes_v1, "berth.nodes/1");
 impl AllNodes {
@@ -579,6 +581,20 @@ impl AllNodes {
             return Err(Error::new("the host shows no columns of the snapshot here"));
         }
         Ok(unsafe { T::view(values, cycle.slot_count()) })
+    }
+    /// Amounts by slot of a resource that only the pod or an object at hand names. Cheap after the first call for it. \[cycle\]
+    pub fn resource<'a>(&self, cycle: &Cycle<'a>, amount: Amount, resource: Id) -> Result<&'a [i64], Error> {
+        let kind = match amount {
+            Amount::Free => sys::BERTH_COL_FREE,
+            Amount::Allocatable => sys::BERTH_COL_ALLOCATABLE,
+            Amount::Requested => sys::BERTH_COL_REQUESTED,
+            Amount::IsListed => sys::BERTH_COL_LISTED,
+        };
+        let values = host!(self.resource(cycle.as_raw(), kind, resource))?;
+        if values.is_null() {
+            return Err(Error::new("the host shows no amounts of the snapshot here"));
+        }
+        Ok(unsafe { slice(values, u64::from(cycle.slot_count())) })
     }
     /// The node of that name.
     pub fn find(&self, cycle: &Cycle<'_>, name: Id) -> Result<Option<Slot>, Error> {
@@ -606,6 +622,10 @@ impl QueueControl {
     /// Takes effect after the current call.
     pub fn activate(&self, uid: &str) -> Result<(), Error> {
         taken(host!(self.activate(borrow(uid)))?, "activate")
+    }
+    /// The same for all waiting pods of a class, as [`Cycle::pod_class`] says it.
+    pub fn activate_class(&self, pod_class: u64) -> Result<(), Error> {
+        taken(host!(self.activate_class(pod_class))?, "activate_class")
     }
 }
 
@@ -679,6 +699,21 @@ impl Writes {
     pub fn patch_pod_metadata(&self, pod: PodRef<'_>, json: &str, then: impl FnOnce(Result<(), Error>) + Send + 'static) -> Result<(), Error> {
         self.write(
             |arg| host!(self.patch_pod_metadata(borrow(pod.namespace), borrow(pod.name), borrow(pod.uid), borrow(json), Some(done), arg)),
+            Box::new(then),
+        )
+    }
+    /// "patch <group>/<plural>": a JSON merge patch of an object that is no pod; `resource` as in [`Objects::watch`], `namespace` empty
+    /// for cluster-wide ones. metadata.resourceVersion or metadata.uid in it is a precondition. \[binder\]
+    pub fn patch_object(
+        &self,
+        resource: &str,
+        namespace: &str,
+        name: &str,
+        json: &str,
+        then: impl FnOnce(Result<(), Error>) + Send + 'static,
+    ) -> Result<(), Error> {
+        self.write(
+            |arg| host!(self.patch_object(borrow(resource), borrow(namespace), borrow(name), borrow(json), Some(done), arg)),
             Box::new(then),
         )
     }

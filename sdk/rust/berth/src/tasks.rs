@@ -5,9 +5,10 @@ use crate::link::Link;
 use crate::services::{write_log, Severity};
 use crate::Error;
 use berth_sys as sys;
+use std::any::Any;
 use std::collections::HashMap;
 use std::os::raw::c_void;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 type Body = Box<dyn FnMut() -> Result<(), Error> + Send>;
@@ -21,11 +22,12 @@ struct Cell {
     link: Arc<Link>,
 }
 
-/// The tasks of one instance that have not ended.
+/// The tasks of one instance that have not ended, and what else the host may call until the end of the instance.
 #[derive(Default)]
 pub struct Tasks {
     cells: Mutex<HashMap<u64, Arc<Cell>>>,
     next: AtomicU64,
+    kept: Mutex<Vec<Box<dyn Any + Send + Sync>>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -47,9 +49,15 @@ impl Tasks {
     pub(crate) fn clear(&self) {
         let gone = std::mem::take(&mut *locked(&self.cells));
         drop(gone);
+        let kept = std::mem::take(&mut *locked(&self.kept));
+        drop(kept);
+    }
+    /// The host has its address.
+    pub(crate) fn keep<T: Send + Sync + 'static>(&self, it: Box<T>) {
+        locked(&self.kept).push(it);
     }
     pub(crate) fn count(&self) -> usize {
-        locked(&self.cells).len()
+        locked(&self.cells).len() + locked(&self.kept).len()
     }
 }
 
@@ -121,6 +129,33 @@ impl Executor {
             return Err(Error::new("a period of 0 ms"));
         }
         self.start(period_ms, period_ms, Box::new(task))
+    }
+    /// Calls `body` for each number below `count`, possibly at the same time; returns when all are done. The first error, or panic, is
+    /// that of the call; calls that have not begun then are left out. \[cycle\] \[binder\]
+    pub fn parallel_for(&self, count: u32, body: impl Fn(u32) -> Result<(), Error> + Sync) -> Result<(), Error> {
+        struct Each<F> {
+            body: F,
+            failed: Mutex<Option<Error>>,
+            has_failed: AtomicBool,
+        }
+        unsafe extern "C" fn call<F: Fn(u32) -> Result<(), Error> + Sync>(arg: *mut c_void, i: u32) {
+            let each = &*(arg as *const Each<F>);
+            if each.has_failed.load(Ordering::Relaxed) {
+                return;
+            }
+            if let Err(error) = caught(|| (each.body)(i)) {
+                each.has_failed.store(true, Ordering::Relaxed);
+                locked(&each.failed).get_or_insert(error);
+            }
+        }
+        fn pointer<F: Fn(u32) -> Result<(), Error> + Sync>(_: &Each<F>) -> unsafe extern "C" fn(*mut c_void, u32) {
+            call::<F>
+        }
+        let parallel_for = self.table.parallel_for.ok_or_else(|| Error::new("the host has no parallel_for"))?;
+        let each = Each { body, failed: Mutex::new(None), has_failed: AtomicBool::new(false) };
+        let (call, arg) = (pointer(&each), &each as *const _ as *mut c_void);
+        self.link.enter(|ctx| unsafe { parallel_for(ctx, count, Some(call), arg) })?;
+        each.failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
     /// True: the task does not begin any more. A call that is under way is not waited for.
     pub fn cancel(&self, task: Task) -> Result<bool, Error> {

@@ -24,8 +24,9 @@
 //! assert_eq!(attempt.filter().unwrap(), [Answer::Passes, Answer::Unschedulable("crowded".into())]);
 //! ```
 //!
-//! It has the services log, intern, clock, executor, epoch and reasons; of pods names, labels, requests, priority, placement and
-//! group. For what it does not have, a plugin of any language is tested with the test kit of C++, or with `berth plugin verify` and
+//! It has the services log, intern, clock, executor, epoch, reasons, pods, dry_run, preemption, groups, object_writes, shared and
+//! debug_pages; of pods names, labels, requests, priority, placement, status and group. What fits on a node is told there by resources
+//! alone. For what it does not have, a plugin of any language is tested with the test kit of C++, or with `berth plugin verify` and
 //! `berth simulate`.
 use crate::abi::{borrow, size, text};
 use crate::Descriptor;
@@ -34,7 +35,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_void};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+mod cluster;
+mod requests;
+pub use cluster::{Nominates, PostFiltered};
 
 /// A node: what is not said of it is 0 or absent.
 #[derive(Debug, Clone, Default)]
@@ -43,6 +48,7 @@ pub struct Node {
     amounts: HashMap<(u32, String), i64>,
     texts: HashMap<(u32, String), String>,
     is_unschedulable: bool,
+    placed: Vec<Pod>,
 }
 impl Node {
     /// A node of that name.
@@ -64,6 +70,17 @@ impl Node {
             .amount(sys::BERTH_COL_NONZERO, name, requested)
             .amount(sys::BERTH_COL_FREE, name, allocatable - requested)
     }
+    /// A pod that is on it: one more of `pods`, and its requests are taken from what is free. Say `resource` before.
+    pub fn pod(mut self, pod: Pod) -> Node {
+        *self.amounts.entry((sys::BERTH_COL_PODS, String::new())).or_default() += 1;
+        for (name, amount) in &pod.requests {
+            for (kind, by) in [(sys::BERTH_COL_REQUESTED, 1), (sys::BERTH_COL_NONZERO, 1), (sys::BERTH_COL_FREE, -1)] {
+                *self.amounts.entry((kind, name.clone())).or_default() += by * amount;
+            }
+        }
+        self.placed.push(pod);
+        self
+    }
     /// A label.
     pub fn label(mut self, key: &str, value: &str) -> Node {
         self.texts.insert((sys::BERTH_COL_LABEL, key.to_string()), value.to_string());
@@ -82,7 +99,7 @@ impl Node {
 }
 
 /// A pod.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pod {
     /// metadata.name
     pub name: String,
@@ -98,6 +115,12 @@ pub struct Pod {
     pub requests: Vec<(String, i64)>,
     /// spec.schedulingGroup.podGroupName
     pub group: String,
+    /// spec.preemptionPolicy is Never.
+    pub never_preempts: bool,
+    /// metadata.deletionTimestamp is set.
+    pub is_terminating: bool,
+    /// status.startTime
+    pub start_ns: Option<i64>,
 }
 
 /// What a filter says of a node.
@@ -172,9 +195,20 @@ struct Memory {
     tasks: Vec<Waiting>,
     handles: u64,
     bumps: u64,
+    attempts: u64,
+    clusters: HashMap<u64, Arc<cluster::Cluster>>, // by attempt
+    placed: Vec<(u32, Pod)>,                       // in the last attempt
+    changes: Vec<cluster::Change>,
+    forgotten: u64, // changes before these
+    victims: (u32, Vec<Pod>),
+    evicting: Vec<String>,
+    members: Vec<Pod>,
+    asked: Vec<requests::Asked>,
+    pages: Vec<requests::OfferedPage>,
 }
 struct Host {
     memory: Mutex<Memory>,
+    shared: Arc<requests::SharedValues>,
 }
 impl Host {
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -306,6 +340,13 @@ unsafe extern "C" fn service(_: *mut c_void, id: *const c_char) -> *const c_void
         b"berth.executor/1" => &EXECUTOR as *const _ as *const c_void,
         b"berth.epoch/1" => &EPOCH as *const _ as *const c_void,
         b"berth.reasons/1" => &REASONS as *const _ as *const c_void,
+        b"berth.pods/1" => &cluster::PODS as *const _ as *const c_void,
+        b"berth.dry_run/1" => &cluster::DRY_RUN as *const _ as *const c_void,
+        b"berth.preemption/1" => &cluster::PREEMPTION as *const _ as *const c_void,
+        b"berth.groups/1" => &cluster::GROUPS as *const _ as *const c_void,
+        b"berth.object_writes/1" => &requests::OBJECT_WRITES as *const _ as *const c_void,
+        b"berth.shared/1" => &requests::SHARED as *const _ as *const c_void,
+        b"berth.debug_pages/1" => &requests::DEBUG_PAGES as *const _ as *const c_void,
         _ => std::ptr::null(),
     }
 }
@@ -336,6 +377,7 @@ unsafe extern "C" fn pod_fields(ctx: *mut c_void, groups: u64) -> u64 {
         | sys::BERTH_POD_NAMESPACE
         | sys::BERTH_POD_IDENTITY
         | sys::BERTH_POD_PLACEMENT
+        | sys::BERTH_POD_STATUS
         | sys::BERTH_POD_GROUP;
     let accepted = groups & u64::from(shown);
     host(ctx).memory().groups |= accepted;
@@ -385,8 +427,18 @@ pub struct Policy {
 impl Policy {
     /// Made with these args, as JSON; "" is none. The schema is berth's to check, and its defaults are not filled in here.
     pub fn new(descriptor: Descriptor, args: &str) -> Result<Policy, (Code, String)> {
-        let plugin = descriptor.plugin;
-        let host = Box::new(Host { memory: Mutex::default() });
+        Policy::of(descriptor.plugin, args, Arc::default())
+    }
+    /// Another instance of the plugin, in a host of its own, with the values that the plugin shares.
+    pub fn another(&self, args: &str) -> Result<Policy, (Code, String)> {
+        Policy::of(self.plugin, args, self.host.shared.clone())
+    }
+    fn of(
+        plugin: &'static sys::berth_plugin_v1,
+        args: &str,
+        shared: Arc<requests::SharedValues>,
+    ) -> Result<Policy, (Code, String)> {
+        let host = Box::new(Host { memory: Mutex::default(), shared });
         let ctx = &*host as *const Host as *mut c_void;
         let raw = Box::new(sys::berth_host_v1 {
             struct_size: size::<sys::berth_host_v1>(),
@@ -433,6 +485,34 @@ impl Policy {
     /// How often it has announced changes.
     pub fn bumps(&self) -> u64 {
         self.host.memory().bumps
+    }
+    /// The host forgets what has come and gone so far: sums of it are counted again.
+    pub fn forget_changes(&self) {
+        let mut memory = self.host.memory();
+        memory.forgotten += memory.changes.len() as u64 + 1;
+        memory.changes.clear();
+    }
+    /// Evictions that an earlier attempt of the pod of this uid asked for are under way.
+    pub fn evicting(&self, uid: &str) {
+        self.host.memory().evicting.push(uid.to_string());
+    }
+    /// A pod that is a member of its group.
+    pub fn member(&self, pod: Pod) {
+        self.host.memory().members.push(pod);
+    }
+    /// Whether the first pod comes before the second in the queue, where their keys are equal.
+    pub fn less(&self, first: &Pod, second: &Pod) -> bool {
+        let ops = self.ops::<sys::berth_queue_ops_v1>("berth.queue/1").and_then(|ops| ops.less);
+        let call = ops.expect("the policy has no less");
+        let shown = [first, second].map(|pod| ShownPod::new(&self.host, pod, 0));
+        let [first, second] = [&shown[0], &shown[1]].map(|pod| sys::berth_queue_pod_v1 {
+            struct_size: size::<sys::berth_queue_pod_v1>(),
+            attempts: 0,
+            enqueued_ns: 0,
+            pod: &pod.raw,
+            first_attempt_ns: 0,
+        });
+        unsafe { call(self.this, &first, &second) != 0 }
     }
     /// So much time goes by; tasks run when they are due, one after the other.
     pub fn advance_ms(&self, by: u64) {
@@ -481,7 +561,7 @@ impl Policy {
     pub fn pre_enqueue(&self, pod: &Pod) -> Said {
         let ops = self.ops::<sys::berth_queue_ops_v1>("berth.queue/1").and_then(|ops| ops.pre_enqueue);
         let call = ops.expect("the policy has no pre_enqueue");
-        let shown = ShownPod::new(self, pod, crate::pod::SHOWN_TO_QUEUE);
+        let shown = ShownPod::new(&self.host, pod, crate::pod::SHOWN_TO_QUEUE);
         let mut note = Note::new();
         let queued = sys::berth_queue_pod_v1 {
             struct_size: size::<sys::berth_queue_pod_v1>(),
@@ -495,12 +575,17 @@ impl Policy {
     }
     /// An attempt to place a pod on one of these nodes, which have the slots 0, 1 and so on.
     pub fn attempt(&self, pod: &Pod, nodes: &[Node]) -> Attempt<'_> {
-        Attempt::new(self, pod, nodes)
+        Attempt::new(self, pod, nodes, &[])
+    }
+    /// The same with pods that are nominated to a node, by its slot, and are not on it.
+    pub fn attempt_with(&self, pod: &Pod, nodes: &[Node], nominated: &[(u32, Pod)]) -> Attempt<'_> {
+        Attempt::new(self, pod, nodes, nominated)
     }
 }
 impl Drop for Policy {
     fn drop(&mut self) {
         self.host.memory().tasks.clear();
+        while self.answer(Err(crate::Refusal::Failed("the host ends"))) {}
         if let Some(destroy) = self.plugin.destroy {
             unsafe { destroy(self.this) };
         }
@@ -516,8 +601,8 @@ struct ShownPod {
     _texts: Box<Pod>,
 }
 impl ShownPod {
-    fn new(policy: &Policy, pod: &Pod, also: u64) -> ShownPod {
-        let mut memory = policy.host.memory();
+    fn new(host: &Host, pod: &Pod, also: u64) -> ShownPod {
+        let mut memory = host.memory();
         let groups = memory.groups | also;
         let shows = |group: u32| groups & u64::from(group) != 0;
         let texts = Box::new(pod.clone());
@@ -560,6 +645,10 @@ impl ShownPod {
         if shows(sys::BERTH_POD_PRIORITY) {
             raw.priority = pod.priority;
         }
+        if shows(sys::BERTH_POD_STATUS) {
+            raw.start_ns = pod.start_ns.unwrap_or(0);
+            raw.deletion_ns = i64::from(pod.is_terminating);
+        }
         if shows(sys::BERTH_POD_GROUP) {
             raw.group = borrow(&texts.group);
         }
@@ -584,8 +673,10 @@ pub struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    fn new(policy: &'a Policy, pod: &Pod, nodes: &[Node]) -> Attempt<'a> {
-        let shown = Box::new(ShownPod::new(policy, pod, 0));
+    fn new(policy: &'a Policy, pod: &Pod, nodes: &[Node], nominated: &[(u32, Pod)]) -> Attempt<'a> {
+        let seen = cluster::Cluster { pod: pod.clone(), nodes: nodes.to_vec(), nominated: nominated.to_vec() };
+        let number = policy.host.memory().begin(seen);
+        let shown = Box::new(ShownPod::new(&policy.host, pod, 0));
         let words = nodes.len() / 64 + 1;
         let mut candidates = vec![0u64; words];
         (0..nodes.len()).for_each(|row| candidates[row / 64] |= 1 << (row % 64));
@@ -616,7 +707,7 @@ impl<'a> Attempt<'a> {
         let cycle = sys::berth_cycle_v1 {
             struct_size: size::<sys::berth_cycle_v1>(),
             flags: sys::BERTH_CYCLE_WANT_REASONS,
-            cycle_id: 1,
+            cycle_id: number,
             deadline_ns: 0,
             pod_class: 0,
             pod: &shown.raw,
@@ -660,7 +751,7 @@ impl<'a> Attempt<'a> {
     pub fn pod_added(&mut self, other: &Pod, node: u32) -> Said {
         let ops = self.policy.ops::<sys::berth_prepare_ops_v1>("berth.prepare/1").and_then(|ops| ops.pod_added);
         let call = ops.expect("the policy has no what-ifs");
-        let (other, mut note) = (ShownPod::new(self.policy, other, 0), Note::new());
+        let (other, mut note) = (ShownPod::new(&self.policy.host, other, 0), Note::new());
         let code = unsafe { call(self.policy.this, &mut self.cycle, &other.raw, node, &mut note.raw) };
         self.policy.said(code, &note)
     }
@@ -748,6 +839,7 @@ impl<'a> Attempt<'a> {
 }
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
+        self.policy.host.memory().clusters.remove(&self.cycle.cycle_id);
         let ops = self.policy.ops::<sys::berth_prepare_ops_v1>("berth.prepare/1").and_then(|ops| ops.state_free);
         if let Some(free) = ops.filter(|_| !self.cycle.state.is_null()) {
             unsafe { free(self.policy.this, self.cycle.state) };

@@ -28,6 +28,8 @@ fn failure(result: Result<Policy, (Code, String)>) -> (Code, String) {
     }
 }
 
+mod services;
+
 // --- columns, rows and answers ---
 
 struct Fits {
