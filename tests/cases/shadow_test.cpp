@@ -352,6 +352,29 @@ TEST_F(ShadowTest, TwoPodsThatGiveANodeTheSamePointsAsOneMakeItARace) {
   EXPECT_NE(difference.why.find("other pods that have affinity"), std::string::npos) << difference.why;
 }
 
+TEST_F(ShadowTest, ManyPodsOfAnotherDomainThatWereNotSeenYetMakeItARace) {
+  for (const char* const host : {"a", "b"})
+    shadow_->node_added(std::get<model::NodePtr>(decoded(fmt::format(
+        R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"next-to-{0}","labels":{{"host":"{0}"}}}},)"
+        R"("status":{{"allocatable":{{"cpu":"1","memory":"8Gi","pods":"40"}}}}}})",
+        host))));
+  binds("old", 1, "a");
+  binds("full-a", 1, "next-to-a", {.app = "x"});
+  binds("full-b", 1, "next-to-b", {.app = "x"});
+  clock().advance(10s);
+  shadow_->finish(1'000'000'000);
+  for (int i = 0; i < 12; ++i) {        // p wants any of them near it: more are on host b, and no single one decides it
+    if (i == 6) binds("on-b", 2, "b");  // without it b is emptier than a
+    binds(fmt::format("x-{}", i), 0, "next-to-b", {.app = "x"});
+    clock().advance(10ms);
+  }
+  binds("p", 1, "a", {.near = "x"});
+  const app::ShadowDifference difference = settled("p");
+  EXPECT_EQ(difference.result, ShadowResult::race) << difference.why;
+  EXPECT_EQ(difference.why,
+            "the best with other pods in and outside its domain of host of the 0.25 s before and after");
+}
+
 TEST_F(ShadowTest, AnEndThatWasNotSeenYetMakesItARace) {
   cluster::ClusterSink& sink = *shadow_;
   for (int i = 0; i < 40; ++i) sink.node_added(node(fmt::format("e-{}", i), 8));

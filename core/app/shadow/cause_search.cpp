@@ -47,9 +47,9 @@ CauseSearch::CauseSearch(scheduler::Scheduler& scheduler, const Clock& clock, co
 std::string CauseSearch::find(std::int64_t end_ns, std::size_t& tried_in_vain) {
   static constexpr std::array<Cause, 3> k_likely{&CauseSearch::before_in_queue, &CauseSearch::with_others_at_once,
                                                  &CauseSearch::with_others_step_by_step};
-  static constexpr std::array<Cause, 5> k_rare{&CauseSearch::at_a_moment, &CauseSearch::before_an_end,
-                                               &CauseSearch::with_others_alike, &CauseSearch::with_affine_others,
-                                               &CauseSearch::with_any_others};
+  static constexpr std::array<Cause, 6> k_rare{
+      &CauseSearch::at_a_moment,       &CauseSearch::before_an_end,      &CauseSearch::with_others_of_its_domain,
+      &CauseSearch::with_others_alike, &CauseSearch::with_affine_others, &CauseSearch::with_any_others};
   end_ns_ = end_ns;
   is_cut_short_ = false;
   // Nominations are as they are now; the other scheduler had those of its own memory.
@@ -108,6 +108,50 @@ std::string CauseSearch::before_an_end() {
   return end_ns ? fmt::format("the best with the pods that ended in the {:.1f} s before",
                               static_cast<double>(decision_.at_ns - *end_ns) / 1e9)
                 : "";
+}
+
+/// Where zones have almost as many pods each, one more or less makes another one the best, with all points of affinity or
+/// spread: no single node shows it.
+std::string CauseSearch::with_others_of_its_domain() {
+  model::NodePtr chosen;
+  scheduler_.inspect([&](const cache::Snapshot& snapshot) {
+    if (node_ != cache::k_no_slot) chosen = snapshot.row(node_).node;
+  });
+  if (chosen == nullptr) return {};
+  std::size_t keys = 0;
+  for (const model::Label& label : chosen->labels) {
+    const std::vector<char> inside = inside_domain(label);
+    if (inside.empty()) continue;
+    if (++keys > k_domain_keys_max) break;
+    for (const std::int64_t window_ns : k_domain_windows_ns) {
+      Undone undone = as_it_was();
+      const auto near = rewound_.near();
+      for (std::size_t i = 0; i < near.size(); ++i)
+        if (near[i].off_ns <= window_ns) undone[i] = near[i].change->came != (inside[i] != 0) ? 1 : 0;
+      if (was_best(undone) || was_best_step_by_step(Reach::all_better, undone))
+        return fmt::format("the best with other pods in and outside its domain of {} of the {} s before and after",
+                           scheduler_.views().symbols.text(label.key), static_cast<double>(window_ns) / 1e9);
+      if (is_cut_short_) return {};
+    }
+  }
+  return {};
+}
+
+std::vector<char> CauseSearch::inside_domain(const model::Label& label) {
+  const auto near = rewound_.near();
+  std::vector<char> inside(near.size());
+  std::size_t count = 0, other_nodes = 0;
+  scheduler_.inspect([&](const cache::Snapshot& snapshot) {
+    for (std::size_t i = 0; i < near.size(); ++i) {
+      const cache::Slot slot = near[i].node;
+      const model::Node* const node = slot == cache::k_no_slot ? nullptr : snapshot.row(slot).node.get();
+      if (node == nullptr || std::find(node->labels.begin(), node->labels.end(), label) == node->labels.end()) continue;
+      inside[i] = 1;
+      ++count;
+      other_nodes += slot != node_ ? 1 : 0;
+    }
+  });
+  return count == near.size() || other_nodes == 0 ? std::vector<char>() : inside;
 }
 
 std::string CauseSearch::with_others_alike() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -25,7 +26,8 @@ namespace berth::app {
 ///           other on the nodes that are better, first on all of them at once, then on the best alone, up to k_steps_max
 ///           times, since the other scheduler knows of a binding before it is written, leaving out nodes to which others
 ///           were nominated then; as the cluster was at k_moments_max moments around it; with the pods that had not ended
-///           yet at one of k_ends_max moments before; with or without single pods, one after the other, each time the
+///           yet at one of k_ends_max moments before; with what came and went in the domains of the node's labels in its
+///           favour, in the shortest of k_domain_windows_ns that is enough; with or without single pods, one after the other, each time the
 ///           one that brings the node nearest to the best: of k_alike_max with its labels, which count for spread and
 ///           affinity, or that went to its node, of k_affine_max that have affinity of their own, and of k_any_max of
 ///           any kind. All of that also without what is kept for nominated pods, of which nothing is known for that time.
@@ -34,6 +36,9 @@ namespace berth::app {
 class CauseSearch {
  public:
   static constexpr std::int64_t k_binding_ns = 1'000'000'000;  // from a decision to its binding, at most
+  static constexpr std::array<std::int64_t, 5> k_domain_windows_ns{250'000'000, 500'000'000, 1'000'000'000,
+                                                                   2'000'000'000, k_shadow_window_ns};
+  static constexpr std::size_t k_domain_keys_max = 4;
   static constexpr std::size_t k_moments_max = 16, k_ends_max = 48, k_steps_max = 32, k_alike_max = 24,
                                k_affine_max = 64, k_any_max = 384, k_sideways_max = 8;
 
@@ -67,10 +72,13 @@ class CauseSearch {
   std::string with_others_step_by_step();
   std::string at_a_moment();
   std::string before_an_end();
+  std::string with_others_of_its_domain();
   std::string with_others_alike();
   std::string with_affine_others();
   std::string with_any_others();
 
+  /// By near(): whether the pod's node has the same value of that label as the chosen one. Empty: all have, or none.
+  std::vector<char> inside_domain(const model::Label& label);
   template <typename Condition>
   Undone where(Condition&& condition) const;
   Undone as_it_was() const;
