@@ -26,7 +26,7 @@ struct TryOutcome {
 };
 void PrintTo(const TryOutcome& outcome, std::ostream* out);
 
-/// A simulated cluster that changes at random, and pods of a few classes that are tried in it. Equal seeds make equal runs.
+/// A simulated cluster of some 24 nodes that changes at random, and pods of a few classes that are tried in it. Equal seeds make equal runs.
 ///
 /// Changes: pods are added, placed by the scheduler or on a node of their own, and deleted; nodes come, go, and change labels,
 ///          taints, capacity, features and images; labels of namespaces, services; volumes, their claims, limits and capacities;
