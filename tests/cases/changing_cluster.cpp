@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+
 #include "cases/case_objects.hpp"
 #include "cases/put_json.hpp"
 #include "text/parse.hpp"
@@ -14,8 +16,9 @@ namespace {
 constexpr int k_probes = 4;    // classes that are tried after each change
 constexpr int k_together = 3;  // of a class, at most
 constexpr int k_zones = 3;
-constexpr int k_first_pods = 12;
-constexpr int k_node_count_min = 3, k_node_count_max = 12;
+constexpr int k_first_pods = 50;
+// As many that the few which change between two tries are less than a fourth: where more do, all are judged again.
+constexpr int k_first_nodes = 24, k_node_count_min = 18, k_node_count_max = 30;
 constexpr const char* k_namespaces[] = {"default", "a", "b"};
 constexpr const char* k_images[] = {"example.com/image:1", "example.com/other:2", "example.com/large:3"};
 
@@ -35,8 +38,9 @@ void PrintTo(const TryOutcome& outcome, std::ostream* out) {
 
 ChangingCluster::ChangingCluster(const config::Configuration& configuration, const app::PluginLibrary& plugins,
                                  std::uint32_t seed, bool gangs)
-    : random_(seed), has_gangs_(gangs) {
+    : configuration_(configuration), plugins_(plugins), random_(seed), has_gangs_(gangs) {
   app::Simulation::Options options;
+  options.record_writes = false;
   options.start_wall_ns = 1'000'000'000;
   simulation_ = app::Simulation::make(symbols_, configuration, plugins, options).value();
   decoding_ = watched_by(*simulation_);
@@ -48,7 +52,7 @@ ChangingCluster::ChangingCluster(const config::Configuration& configuration, con
       R"({"apiVersion":"storage.k8s.io/v1","kind":"CSIDriver","metadata":{"name":"csi.example.com"},"spec":{"storageCapacity":true}})");
   put("resource.k8s.io/v1/deviceclasses",
       R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},"spec":{"extendedResourceName":"example.com/gpu","selectors":[{"cel":{"expression":"device.driver == 'gpu.example.com'"}}]}})");
-  for (int i = 0; i < 7; ++i) add_node();
+  for (int i = 0; i < k_first_nodes; ++i) add_node();
   for (int i = 0; i < 2; ++i) {
     put_bound_volume(i);
     put_waiting_volume(i);
@@ -108,6 +112,40 @@ void ChangingCluster::expect_kept_is_fresh() {
   host.cache.rest(host.snapshot);
   ASSERT_EQ(host.cycle.reuse_counts().violations, 0u)
       << (host.undeclared_inputs.empty() ? "" : host.undeclared_inputs.front().sentence());
+}
+
+void ChangingCluster::expect_as_of_a_new_scheduler(bool has_history) {
+  const scheduler::DecisionParts host = simulation_->scheduler().decision_parts();
+  if (host.cache.counts().assumed_pods != 0) return;
+  config::Configuration configuration = configuration_;
+  configuration.plugins.verdict_reuse = config::VerdictReuse::off;
+  app::Simulation::Options options;
+  options.record_writes = false;
+  options.has_controllers = false;
+  options.start_wall_ns = simulation_->clock().wall_ns();
+  const auto other = app::Simulation::make(symbols_, configuration, plugins_, options).value();
+  for (const std::string& resource : watched_)
+    for (const model::ObjectPtr& object : simulation_->cluster().objects_of(resource))
+      other->cluster().put_object(object);
+  for (const model::NodePtr& node : simulation_->cluster().nodes()) other->cluster().put_node(node);
+  for (const model::PodPtr& pod : simulation_->cluster().pods()) other->cluster().put_pod(pod);
+  other->take_in();
+  const scheduler::DecisionParts fresh = other->scheduler().decision_parts();
+  for (const Probe& probe : probes_) {
+    const std::span<const model::PodPtr> pod(probe.pods.data(), 1);
+    TryOutcome mine = attempt(host, pod, host.framework.classify(*pod.front())).front();
+    TryOutcome theirs = attempt(fresh, pod, 0).front();
+    for (TryOutcome* outcome : {&mine, &theirs}) {
+      if (!outcome->node.empty()) outcome->node = "some node";
+      if (has_history) outcome->total = 0;
+      outcome->victims.resize(std::min<std::size_t>(outcome->victims.size(), 1), "some");
+      if (!outcome->victims.empty()) outcome->victims.front() = "some";
+      if (outcome->nominated != k_no_symbol) outcome->nominated = 1;
+    }
+    ASSERT_EQ(mine, theirs) << "with a new scheduler " << probe.shape;
+  }
+  host.cache.rest(host.snapshot);
+  ++counts_.new_schedulers;
 }
 
 /// Each of the pods sees those before it; in the end none of them has been there.
@@ -327,12 +365,13 @@ void ChangingCluster::put_device_claim(int number) {
 
 // Pods.
 
-/// Often of a class that is tried, and sometimes on a node that others chose.
+/// Often of a class that is tried, and sometimes on a node that others chose: not one with a host port, since a port that two
+/// pods of a node have is free when one of them goes, as upstream, and a new scheduler does not know that.
 void ChangingCluster::add_pod() {
-  const std::string node = chance(30) ? fmt::format(R"(,"node":"{}")", any(nodes_)) : "";
   const std::string name = fmt::format("p{}", next_++);
   std::string shape = chance(60) ? any_probe().shape : pod_json();
-  if (!node.empty()) shape.insert(shape.size() - 1, node);
+  if (chance(30) && shape.find("host_ports") == std::string::npos)
+    shape.insert(shape.size() - 1, fmt::format(R"(,"node":"{}")", any(nodes_)));
   pods_.push_back({std::string(ns_of(shape)), name});
   put_json(*simulation_, symbols_, decoding_, manifest(named(shape, name), pod_manifest));
 }

@@ -2,8 +2,9 @@
 // What is kept of classes of pods, in a cluster that changes at random (changing_cluster.hpp): after each change pods of a few
 // classes are tried twice, by what is kept of their class and by a computation that keeps nothing, for each policy of the
 // default profile by itself, for all of them, and for all of them with gangs. In half of the runs each kept verdict and score
-// is held against a fresh one as well. The seed is in each failure; BERTH_SEED=n runs that one only, BERTH_LONG=1 makes
-// 100,000 changes for each policy.
+// is held against a fresh one as well. After each fifth change a new scheduler has to come to the same, so that what plugins keep
+// for all classes is held, too. The seed is in each failure; BERTH_SEED=n runs that one only, BERTH_LONG=1 makes 100,000 changes
+// for each policy.
 #include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
 
@@ -16,7 +17,8 @@
 namespace berth::cases::kept_verdicts {
 namespace {
 
-constexpr int k_changes = 100;           // of a seed
+constexpr int k_changes = 100;  // of a seed
+constexpr int k_new_scheduler_every = 5;
 constexpr std::size_t k_usual_runs = 2;  // seeds for each policy, without BERTH_LONG
 
 /// A profile with one policy, and what a pod needs to come to a node at all. "all": the default profile.
@@ -55,6 +57,7 @@ TEST_P(KeptVerdicts, AreWhatAFreshComputationFindsAfterEachRandomChange) {
   std::vector<std::uint32_t> seeds = tests::seeds();
   if (std::getenv("BERTH_LONG") == nullptr && seeds.size() > k_usual_runs) seeds.resize(k_usual_runs);
   std::printf("of these %zu, from %u to %u\n", seeds.size(), seeds.front(), seeds.back());
+  const bool scores_images = policy == "all" || policy == "gangs" || policy == "ImageLocality";
   std::uint64_t changes = 0, reused = 0;
   ChangingCluster::Counts all;
   for (const std::uint32_t seed : seeds) {
@@ -65,6 +68,7 @@ TEST_P(KeptVerdicts, AreWhatAFreshComputationFindsAfterEachRandomChange) {
       SCOPED_TRACE(fmt::format("change {}", i));
       cluster.change();
       cluster.expect_kept_is_fresh();
+      if (i % k_new_scheduler_every == 0) cluster.expect_as_of_a_new_scheduler(scores_images);
       if (HasFailure()) return;
     }
     reused += cluster.reuse().reused;
@@ -72,12 +76,14 @@ TEST_P(KeptVerdicts, AreWhatAFreshComputationFindsAfterEachRandomChange) {
     all.placed += cluster.counts().placed;
     all.rejected += cluster.counts().rejected;
     all.evicts += cluster.counts().evicts;
+    all.new_schedulers += cluster.counts().new_schedulers;
   }
-  std::printf("%s",
-              fmt::format("{}: {} changes, {} decisions by what was kept; tries: {} with a node, {} without, {} that "
-                          "would evict, {} of pods without a class\n",
-                          policy, changes, reused, all.placed, all.rejected, all.evicts, all.without_class)
-                  .c_str());
+  std::printf(
+      "%s",
+      fmt::format("{}: {} changes, {} decisions by what was kept; tries: {} with a node, {} without, {} that "
+                  "would evict, {} of pods without a class; {} new schedulers\n",
+                  policy, changes, reused, all.placed, all.rejected, all.evicts, all.without_class, all.new_schedulers)
+          .c_str());
   EXPECT_GT(reused, changes / 2) << "hardly anything is kept";
 }
 
