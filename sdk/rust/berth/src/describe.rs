@@ -13,7 +13,7 @@ pub struct Point {
     pub ops: *const c_void,
 }
 /// Points that a policy may offer: one of each.
-pub const POINTS_MAX: usize = 10;
+pub const POINTS_MAX: usize = 11;
 
 /// What descriptor and note are made of.
 #[derive(Clone, Copy)]
@@ -345,6 +345,8 @@ macro_rules! describe {
         );
         const BIND: &sys::berth_bind_ops_v1 =
             &d::bind_ops(Offered::PRE_BIND_CHECK, Offered::PRE_BIND, Offered::BIND, Offered::POST_BIND);
+        const DOMAINS: &sys::berth_domain_ops_v1 =
+            &d::domain_ops(Offered::FILTER_COLUMNS, Offered::FILTER_GROUPS, Offered::SCORE_COLUMNS, Offered::SCORE_GROUPS);
         const INTERESTS: &[$crate::Interest] = <$plugin as $crate::Plugin>::INTERESTS;
         const REQUEUE: &sys::berth_requeue_ops_v1 = &d::requeue_ops(INTERESTS, Offered::HINT);
         const FILTER_DEPS: u32 = match Offered::FILTER {
@@ -382,6 +384,11 @@ macro_rules! describe {
                 ),
                 d::point_if(!INTERESTS.is_empty(), "berth.requeue/1\0", d::address(REQUEUE)),
                 d::point("berth.groups/1\0", Offered::GROUP),
+                d::point_if(
+                    Offered::FILTER_COLUMNS.is_some() || Offered::SCORE_COLUMNS.is_some(),
+                    "berth.domains/1\0",
+                    d::address(DOMAINS),
+                ),
             ],
             FILTER_DEPS,
             SCORE_DEPS,

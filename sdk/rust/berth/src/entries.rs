@@ -6,6 +6,7 @@
 use crate::abi::{borrow, caught, finish, guarded, guarded_load, size, slice, slice_mut};
 use crate::binding::BindCall;
 use crate::cycle::StateBox;
+use crate::domains::{self, FilterDomains, KeptColumns, ScoreDomains};
 use crate::instance::{Asked, Instance};
 use crate::nodes::{Block, FilterBlock, Row, ScoreBlock};
 use crate::pod::SHOWN_TO_QUEUE;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 /// trait that P does not have.
 pub struct Probe<P>(PhantomData<P>);
 
-unsafe fn instance<'a, P>(this: *mut c_void) -> &'a Instance<P> {
+pub(crate) unsafe fn instance<'a, P>(this: *mut c_void) -> &'a Instance<P> {
     &*(this as *const Instance<P>)
 }
 fn log_failure(asked: &Asked, point: &str, done: Result<(), Error>) {
@@ -44,7 +45,7 @@ pub(crate) unsafe extern "C" fn create<P: Plugin>(
         match caught(|| P::new(&mut setup)) {
             Ok(policy) => {
                 let (asked, tasks) = setup.end();
-                *out = Box::into_raw(Box::new(Instance { policy, asked, tasks })) as *mut c_void;
+                *out = Box::into_raw(Box::new(Instance { policy, asked, tasks, columns: KeptColumns::default() })) as *mut c_void;
                 Ok(sys::BERTH_OK)
             }
             Err(error) => {
@@ -61,7 +62,7 @@ pub(crate) unsafe extern "C" fn create<P: Plugin>(
 }
 pub(crate) unsafe extern "C" fn destroy<P: Plugin>(this: *mut c_void) {
     let instance = Box::from_raw(this as *mut Instance<P>);
-    let Instance { policy, asked, tasks } = *instance;
+    let Instance { policy, asked, tasks, columns: _columns } = *instance;
     let dropped = caught(|| {
         drop(policy);
         Ok(())
@@ -122,7 +123,7 @@ unsafe extern "C" fn less<P: QueueLess>(this: *mut c_void, a: *const sys::berth_
 
 // --- prepare ---
 
-unsafe fn take_state(cycle: *mut sys::berth_cycle_v1, prepared: Prepared, note: *mut sys::berth_note_v1) -> u32 {
+pub(crate) unsafe fn take_state(cycle: *mut sys::berth_cycle_v1, prepared: Prepared, note: *mut sys::berth_note_v1) -> u32 {
     let Prepared { verdict, state } = prepared;
     if let Some(state) = state {
         let old = std::mem::replace(&mut (*cycle).state, Box::into_raw(Box::new(StateBox(state))) as *mut c_void);
@@ -512,6 +513,10 @@ offers! {
     POST_BIND: PostBindFn = none;
     HINT: HintFn = none;
     GROUP: &'static sys::berth_group_ops_v1 = none;
+    FILTER_COLUMNS: domains::ColumnsFn = none;
+    FILTER_GROUPS: domains::FilterGroupsFn = none;
+    SCORE_COLUMNS: domains::ScoreColumnsFn = none;
+    SCORE_GROUPS: domains::ScoreGroupsFn = none;
 }
 #[allow(missing_docs)]
 impl<P: PreEnqueue> Probe<P> {
@@ -615,6 +620,17 @@ impl<P: Group> Probe<P> {
         group_of: Some(group_of::<P>),
         quorum: Some(quorum::<P>),
     });
+}
+
+#[allow(missing_docs)]
+impl<P: FilterDomains> Probe<P> {
+    pub const FILTER_COLUMNS: Option<domains::ColumnsFn> = Some(domains::filter_columns::<P>);
+    pub const FILTER_GROUPS: Option<domains::FilterGroupsFn> = Some(domains::filter_groups::<P>);
+}
+#[allow(missing_docs)]
+impl<P: ScoreDomains> Probe<P> {
+    pub const SCORE_COLUMNS: Option<domains::ScoreColumnsFn> = Some(domains::score_columns::<P>);
+    pub const SCORE_GROUPS: Option<domains::ScoreGroupsFn> = Some(domains::score_groups::<P>);
 }
 
 /// The tables of points that several traits fill.

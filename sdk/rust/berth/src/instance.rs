@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One use of a policy in a profile: what it asked for, and the way to its host.
+use crate::domains::KeptColumns;
 use crate::link::Link;
 use crate::tasks::Tasks;
 use crate::Error;
@@ -48,4 +49,5 @@ pub(crate) struct Instance<P> {
     pub(crate) policy: P,
     pub(crate) asked: Arc<Asked>,
     pub(crate) tasks: Arc<Tasks>,
+    pub(crate) columns: KeptColumns,
 }

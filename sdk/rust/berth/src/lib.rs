@@ -47,6 +47,7 @@ mod binding;
 mod cycle;
 #[allow(missing_docs)]
 mod describe;
+mod domains;
 mod entries;
 mod error;
 mod instance;
@@ -67,6 +68,9 @@ pub use berth_sys;
 pub use binding::{BindCall, Completion};
 pub use cycle::{Candidates, Cycle, Prepared, State};
 pub use describe::Descriptor;
+pub use domains::{
+    ByDomain, DomainColumns, DomainGroups, DomainTable, DomainTables, DomainValues, FilterDomains, FilterGroups, ScoreDomains,
+};
 pub use error::{Error, Reason, ReasonText, Rejection, Verdict, Why};
 pub use json::Json;
 pub use nodes::{
@@ -106,6 +110,7 @@ pub mod detail {
         address, greatest, library, note, note_size, plugin, point, point_if, points, reasons, requeue_ops, services, texts,
         texts_size, About, Point, POINTS_MAX,
     };
+    pub use crate::domains::domain_ops;
     pub use crate::entries::{bind_ops, prepare_ops, queue_ops, NotOffered, Probe};
     pub use berth_sys as sys;
 }

@@ -24,8 +24,8 @@
 //! assert_eq!(attempt.filter().unwrap(), [Answer::Passes, Answer::Unschedulable("crowded".into())]);
 //! ```
 //!
-//! It has the services log, intern, clock, executor, epoch, reasons, pods, dry_run, preemption, groups, object_writes, shared and
-//! debug_pages; of pods names, labels, requests, priority, placement, status and group. What fits on a node is told there by resources
+//! It has the services log, intern, clock, executor, epoch, reasons, pods, dry_run, preemption, groups, labels, objects, assume, object_writes,
+//! shared and debug_pages; of pods names, labels, requests, priority, placement, status and group. What fits on a node is told there by resources
 //! alone. For what it does not have, a plugin of any language is tested with the test kit of C++, or with `berth plugin verify` and
 //! `berth simulate`.
 use crate::abi::{borrow, size, text};
@@ -38,6 +38,8 @@ use std::os::raw::{c_char, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 mod cluster;
+mod domains;
+mod objects;
 mod requests;
 pub use cluster::{Nominates, PostFiltered};
 
@@ -203,6 +205,8 @@ struct Memory {
     victims: (u32, Vec<Pod>),
     evicting: Vec<String>,
     members: Vec<Pod>,
+    objects: objects::Objects,
+    label_columns: Vec<Box<[u32]>>, // until the end
     asked: Vec<requests::Asked>,
     pages: Vec<requests::OfferedPage>,
 }
@@ -340,6 +344,9 @@ unsafe extern "C" fn service(_: *mut c_void, id: *const c_char) -> *const c_void
         b"berth.executor/1" => &EXECUTOR as *const _ as *const c_void,
         b"berth.epoch/1" => &EPOCH as *const _ as *const c_void,
         b"berth.reasons/1" => &REASONS as *const _ as *const c_void,
+        b"berth.labels/1" => &domains::LABELS as *const _ as *const c_void,
+        b"berth.objects/1" => &objects::OBJECTS as *const _ as *const c_void,
+        b"berth.assume/1" => &objects::ASSUME as *const _ as *const c_void,
         b"berth.pods/1" => &cluster::PODS as *const _ as *const c_void,
         b"berth.dry_run/1" => &cluster::DRY_RUN as *const _ as *const c_void,
         b"berth.preemption/1" => &cluster::PREEMPTION as *const _ as *const c_void,

@@ -28,6 +28,7 @@ fn failure(result: Result<Policy, (Code, String)>) -> (Code, String) {
     }
 }
 
+mod domains;
 mod services;
 
 // --- columns, rows and answers ---

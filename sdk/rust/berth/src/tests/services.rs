@@ -436,3 +436,61 @@ fn members_of_a_group_are_visited_and_work_is_spread_over_threads() {
     let said = policy.attempt(&of("a", "g"), &[Node::new("n")]).permit(0);
     assert_eq!(said, Err((Code::Unschedulable, "a,b 6 panicked: at 1".into())));
 }
+
+// --- objects that are assumed ---
+
+struct Assumes {
+    objects: Objects,
+    assume: Assume,
+    widgets: Watch,
+}
+policy!(Assumes, |setup| {
+    let objects: Objects = setup.service()?;
+    let widgets = objects.watch("example.com/v1/widgets", &[("spec.weight", FieldType::Integer), ("spec.color", FieldType::Text)])?;
+    Ok(Assumes { objects, assume: setup.service()?, widgets })
+});
+impl Assumes {
+    fn shown(&self, object: Object<'_>) -> String {
+        let weight = object.field(0).unwrap().map_or(0, |field| field.number);
+        format!("{} {}", weight, object.field(1).unwrap().map_or("-", |field| field.text))
+    }
+}
+impl Permit for Assumes {
+    fn permit(&self, cycle: &Cycle<'_>, node: Slot) -> Result<Verdict, Error> {
+        let _ = cycle;
+        let about = |weight| [Some(FieldValue { number: weight, text: "" }), None];
+        let written = |version: &str| format!(r#"{{"metadata": {{"namespace": "shop", "name": "w", "resourceVersion": "{}"}}, "spec": {{"weight": 9, "color": "blue"}}}}"#, version);
+        let done = match node {
+            0 => format!("{:?}", self.assume.assume(self.widgets, "shop", "w", 1, &about(5))?),
+            1 => format!("{:?}", self.assume.assume(self.widgets, "shop", "w", 7, &about(6))?),
+            2 => format!("{:?}", self.assume.assume(self.widgets, "shop", "missing", 1, &about(6))?),
+            3 => format!("{:?}", self.assume.assume_written(self.widgets, &written("2"))?),
+            4 => format!("{:?}", self.assume.assume_written(self.widgets, &written("0"))?),
+            _ => self.assume.forget(self.widgets, "shop", "w").map(|()| "forgotten".to_string())?,
+        };
+        let get = self.objects.get(self.widgets, "shop", "w", |object| self.shown(object))?;
+        let actual = self.assume.actual(self.widgets, "shop", "w", |object| self.shown(object))?;
+        Ok(Verdict::unschedulable(format!("{}: {} of {}", done, get.unwrap_or_default(), actual.unwrap_or_default())))
+    }
+}
+
+#[test]
+fn an_assumption_is_shown_until_it_is_forgotten_or_overtaken() {
+    let policy = Policy::new(describe!(Assumes), "").unwrap();
+    let put = |weight| {
+        let fields = [("spec.weight", FieldValue { number: weight, text: "" }), ("spec.color", FieldValue { number: 0, text: "red" })];
+        policy.put_object("example.com/v1/widgets", "shop", "w", &fields)
+    };
+    assert_eq!(put(1), 1);
+    let nodes = vec![Node::new("n"); 6];
+    let mut attempt = policy.attempt(&PodSpec::default(), &nodes);
+    let mut said = |node| attempt.permit(node).unwrap_err().1;
+    assert_eq!(said(0), "Done: 5 - of 1 red");
+    assert_eq!(said(1), "OutOfSync: 5 - of 1 red");
+    assert_eq!(said(2), "NotFound: 5 - of 1 red");
+    assert_eq!(said(5), "forgotten: 1 red of 1 red");
+    assert_eq!(said(3), "Done: 9 blue of 1 red");
+    assert_eq!(said(4), "OutOfSync: 9 blue of 1 red");
+    put(2);
+    assert_eq!(said(1), "OutOfSync: 2 red of 2 red");
+}
