@@ -59,6 +59,7 @@ constexpr std::array k_titles{
     Title{"P051", "plugin refused its args"},
     Title{"P052", "create took too long"},
     Title{"P060", "plugin may not watch a resource"},
+    Title{"P061", "plugin cannot run in a process of its own"},
 };
 
 void add_line(std::string& out, std::string_view label, std::string_view text) {

@@ -232,6 +232,36 @@ bool load_file(PluginFile& file, const LoadRequest& request, const LibrarySource
   return true;
 }
 
+const PluginPin* isolated_pin(const PluginFile& file, const std::vector<Candidate>& candidates) {
+  for (const Candidate& candidate : candidates)
+    if (candidate.pin != nullptr && candidate.pin->is_isolated && candidate.path.string() == file.asked_as)
+      return candidate.pin;
+  return nullptr;
+}
+
+/// As load_file(), but no code of it runs here.
+bool isolate_file(PluginFile& file, const PluginPin& pin, const LoadRequest& request, const HostOffer& offer,
+                  std::deque<LoadedLibrary>& libraries, LoadReport& report) {
+  const std::size_t before = report.findings().size();
+  const IsolatedFile asked{&pin, fs::path(file.path).parent_path().string(), file.path, file.sha256, file.notes};
+  Result<IsolatedLibraryEntry> opened =
+      request.isolate ? request.isolate(asked)
+                      : Result<IsolatedLibraryEntry>(Error{"this program runs plugins inside its own process only"});
+  if (!opened.ok()) {
+    Finding finding = file.finding("P061");
+    finding.evidence.push_back(opened.error().message);
+    finding.advice =
+        "plugins that filter and score nodes by their columns can be isolated; leave isolation out for others";
+    finding.config = pin.where;
+    report.add(std::move(finding));
+    return false;
+  }
+  judge_descriptor(opened->entry, {&file.notes, &offer.services, offer.product}, file.finding("P017"), report);
+  if (report.findings().size() != before) return false;
+  libraries.push_back({opened->entry, file.path, file.sha256, file.build_id, file.notes, std::move(opened->keeper)});
+  return true;
+}
+
 std::vector<LoadedPlugins::Found> plugins_of(const LoadedLibrary& library) {
   std::vector<LoadedPlugins::Found> found;
   for (std::uint32_t i = 0; i < library.entry->plugin_count; ++i)
@@ -287,8 +317,11 @@ LoadOutcome PluginLoader::load(const LoadRequest& request) const {
       judge_required_digest(file, candidates, report);
       if (report.findings().size() != before) continue;
     }
-    if (load_file(file, request, sources, offer_, hooks_, outcome.plugins.libraries_, report))
-      report.note(log_line(file, true));
+    const PluginPin* const isolated = isolated_pin(file, candidates);
+    const bool is_loaded = isolated != nullptr
+                               ? isolate_file(file, *isolated, request, offer_, outcome.plugins.libraries_, report)
+                               : load_file(file, request, sources, offer_, hooks_, outcome.plugins.libraries_, report);
+    if (is_loaded) report.note(log_line(file, true));
   }
   return outcome;
 }

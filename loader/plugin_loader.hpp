@@ -5,12 +5,14 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "berth/abi/host.h"
 #include "loader/elf/plugin_note.hpp"
 #include "loader/findings.hpp"
@@ -42,9 +44,25 @@ PluginDirectory choose(const PluginDirectoryChoice& choice);
 
 /// plugins.files[i] of the configuration.
 struct PluginPin {
-  std::string file;    // relative to the plugin directory, or absolute and inside it
-  std::string sha256;  // 64 hex digits, or empty
-  std::string where;   // "berth.yaml:14:9  plugins.files[2]"
+  std::string file;          // relative to the plugin directory, or absolute and inside it
+  std::string sha256;        // 64 hex digits, or empty
+  std::string where;         // "berth.yaml:14:9  plugins.files[2]"
+  bool is_isolated = false;  // its code runs in processes of its own: LoadRequest::isolate
+};
+
+/// A file that was judged and whose code is not to run in this process.
+struct IsolatedFile {
+  const PluginPin* pin = nullptr;
+  std::string directory;                 // of plugins, resolved
+  std::string file;                      // resolved, inside it
+  std::string sha256;                    // of what was judged
+  const std::vector<PluginNote>& notes;  // what it offers
+};
+
+/// What stands in for its library.
+struct IsolatedLibraryEntry {
+  const berth_library_v1* entry = nullptr;
+  std::shared_ptr<const void> keeper;  // of all that `entry` points to
 };
 
 /// A name that some profile uses.
@@ -70,6 +88,8 @@ struct LoadRequest {
   std::vector<PublicKey> public_keys = {};  // FileRules::public_keys
   std::chrono::milliseconds constructor_limit{10'000};
   bool kernel_seals = true;  // false: as on a kernel without sealed memory
+  /// Opens a file that is pinned as isolated, or says why that cannot be. Empty: there is no such thing here.
+  std::function<Result<IsolatedLibraryEntry>(const IsolatedFile&)> isolate = {};
 };
 
 /// Where code of a file runs during loading.
@@ -90,10 +110,11 @@ struct LoadHooks {
 /// that it points to live as long as the process, for no library is ever unloaded.
 struct LoadedLibrary {
   const berth_library_v1* entry = nullptr;
-  std::string path;               // resolved; empty when linked in
-  std::string sha256;             // hex; empty when linked in
-  std::string build_id;           // hex, may be empty
-  std::vector<PluginNote> notes;  // empty when linked in
+  std::string path;                         // resolved; empty when linked in
+  std::string sha256;                       // hex; empty when linked in
+  std::string build_id;                     // hex, may be empty
+  std::vector<PluginNote> notes;            // empty when linked in
+  std::shared_ptr<const void> keeper = {};  // of an isolated file, what `entry` points to; it is gone with this
 };
 
 /// What the host works with: libraries, and the plugins that they describe.

@@ -15,6 +15,7 @@
 #include "app/commands/plugin/bench_command.hpp"
 #include "app/commands/plugin/new_plugin_command.hpp"
 #include "app/commands/plugin/plugin_command.hpp"
+#include "app/commands/plugin/plugin_host_command.hpp"
 #include "app/commands/plugin/verify_command.hpp"
 #include "app/commands/record_command.hpp"
 #include "app/commands/replay_command.hpp"
@@ -204,6 +205,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1u, 1'000u))
       ->capture_default_str();
   bench_cli->callback([&] { status = app::bench_plugin(bench, std::cout, std::cerr); });
+
+  app::add_plugin_host_command(cli, argv, status);
 
   std::vector<std::string> words = app::arguments(argc, argv, cli);
   const bool is_run = !words.empty() && words.back() == "run";

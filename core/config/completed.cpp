@@ -112,6 +112,8 @@ void append_berth_document(std::string& out, const PluginLoading& plugins, std::
   for (const PluginFile& file : plugins.files) {
     line(out, "    - file: {}", yaml_string(file.file));
     if (!file.sha256.empty()) line(out, "      sha256: {}", yaml_string(file.sha256));
+    if (file.is_isolated)
+      line(out, "      isolation: process\n      callTimeout: {}", format_duration(file.call_timeout_ns));
   }
   line(out, "explainAfter: {}", format_duration(explain_after_ns));
 }

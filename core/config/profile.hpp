@@ -86,9 +86,11 @@ struct ClientConnection {
 
 /// A plugin file that the configuration pins.
 struct PluginFile {
-  std::string file;    // relative to the plugin directory, or absolute
-  std::string sha256;  // 64 lower-case hex digits, or empty
-  std::string where;   // "berth.yaml:14:9  plugins.files[2]", for reports about the file
+  std::string file;                              // relative to the plugin directory, or absolute
+  std::string sha256;                            // 64 lower-case hex digits, or empty
+  std::string where;                             // "berth.yaml:14:9  plugins.files[2]", for reports about the file
+  bool is_isolated = false;                      // its code runs in processes of its own
+  std::int64_t call_timeout_ns = 1'000'000'000;  // of an isolated file: a call that takes longer ends the process
 };
 
 /// May verdicts be kept for pods of the same class? Turning it off changes nothing but time.

@@ -116,11 +116,23 @@ def recorded_in(data, folder):
     return folder
 
 
-def decide(berth, plugin_dir, scenario, folder):
+def configuration(scenario, isolated, folder):
+    """The scenario's, in which these plugin files run in processes of their own."""
+    given = pathlib.Path(f"{scenario}.config.json")
+    if not isolated:
+        return given
+    files = [{"file": name, "isolation": "process", "callTimeout": "30s"} for name in isolated]
+    document = {"apiVersion": "config.berth.dev/v1alpha1", "kind": "BerthConfiguration", "plugins": {"files": files}}
+    out = folder / "config.yaml"
+    out.write_text(f"{given.read_text()}\n---\n{json.dumps(document)}\n")
+    return out
+
+
+def decide(berth, plugin_dir, scenario, folder, isolated=()):
     """The decisions of berth, or a sentence why there are none."""
     out = folder / "decisions.json"
     command = [berth, "simulate", "--single-pass", "--cluster", f"{scenario}.cluster.json", "--config",
-               f"{scenario}.config.json", "--decisions", str(out)]
+               str(configuration(scenario, isolated, folder)), "--decisions", str(out)]
     if plugin_dir:
         command += ["--plugin-dir", plugin_dir]
     try:
@@ -142,6 +154,8 @@ def main():
     parser.add_argument("--family", action="append", help="only this family; may be repeated")
     parser.add_argument("--name", action="append", help="only this scenario; may be repeated")
     parser.add_argument("--plugin-dir", help="as for berth")
+    parser.add_argument("--isolate", action="append", default=[],
+                        help="this plugin file runs in a process of its own; may be repeated")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory(prefix="berth-recorded-") as unpacked:
@@ -173,7 +187,8 @@ def check(options, data):
     for name in names:
         want = json.loads((data / f"{name}.decisions.json").read_text())["decisions"] or []
         with tempfile.TemporaryDirectory(prefix="berth-conformance-") as folder:
-            got, problem = decide(options.berth, options.plugin_dir, data / name, pathlib.Path(folder))
+            got, problem = decide(options.berth, options.plugin_dir, data / name, pathlib.Path(folder),
+                                  options.isolate)
         without = () if name.split("-")[0].startswith(POST_FILTER_FAMILY) else POST_FILTER_FIELDS
         agree, sentences = (0, [problem]) if problem else scenario_differences(want, got, without, not without)
         family = families.setdefault(name.split("-")[0], [0, 0])

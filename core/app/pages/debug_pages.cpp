@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cluster/kube/write/event_recorder.hpp"
+#include "isolation/isolated_state.hpp"
 #include "report/text_table.hpp"
 #include "scheduler/wake_events.hpp"
 #include "text/json_object.hpp"
@@ -125,6 +126,22 @@ std::string verdicts_json(const cycle::Explanation& explanation) {
   return objects_json(out);
 }
 
+/// How the processes of isolated plugins fare, an object for each profile.
+std::map<std::string, std::vector<std::string>> isolated_by_name(const framework::Framework& framework) {
+  std::map<std::string, std::vector<std::string>> out;
+  for (const auto& profile : framework.profiles())
+    for (const auto& plugin : profile->instances)
+      if (const auto state = isolation::isolated_state(*plugin)) {
+        JsonObject process;
+        process.text("profile", profile->scheduler_name).json("up", state->is_up ? "true" : "false");
+        if (state->is_up) process.number("process", state->process);
+        process.number("failures", state->failures).number("restarts", state->restarts);
+        if (!state->failure.empty()) process.text("lastFailure", state->failure);
+        out[plugin->name()].push_back(process.done());
+      }
+  return out;
+}
+
 /// Of all profiles together, the longest first.
 std::string plugins_page(const LiveViews& live) {
   struct Calls {
@@ -142,11 +159,14 @@ std::string plugins_page(const LiveViews& live) {
     point.number("tookNs", static_cast<std::int64_t>(total.seconds * 1e9));
     calls.points.json(total.point, point.done());
   }
+  const std::map<std::string, std::vector<std::string>> isolated = isolated_by_name(live.framework);
   std::vector<std::pair<double, std::string>> lines;
   for (auto& [name, calls] : by_name) {
     JsonObject out;
     out.text("name", name).number("calls", calls.calls);
     out.number("tookNs", static_cast<std::int64_t>(calls.seconds * 1e9)).json("points", calls.points.done());
+    if (const auto processes = isolated.find(name); processes != isolated.end())
+      out.json("processes", objects_json(processes->second));
     lines.emplace_back(calls.seconds, out.done());
   }
   std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.first > b.first; });

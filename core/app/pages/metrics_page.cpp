@@ -15,6 +15,7 @@
 #include "app/plugins/plugin_library.hpp"
 #include "base/guarded.hpp"
 #include "base/product.hpp"
+#include "isolation/isolated_state.hpp"
 #include "net/io_threads.hpp"
 #include "observe/log_writer.hpp"
 
@@ -201,6 +202,28 @@ void add_recorder(MetricPage& page, const recording::Recorder* recorder) {
                static_cast<double>(counts.write_failures));
 }
 
+void add_isolated(MetricPage& page, const framework::Framework& framework) {
+  std::vector<MetricSample> up, failures, restarts;
+  for (const auto& profile : framework.profiles())
+    for (const auto& plugin : profile->instances)
+      if (const auto state = isolation::isolated_state(*plugin)) {
+        const std::vector<std::pair<std::string, std::string>> labels{{"plugin", plugin->name()},
+                                                                      {"profile", profile->scheduler_name}};
+        up.push_back({labels, state->is_up ? 1.0 : 0.0});
+        failures.push_back({labels, static_cast<double>(state->failures)});
+        restarts.push_back({labels, static_cast<double>(state->restarts)});
+      }
+  page.add(MetricKind::gauge, "berth_isolated_plugin_up",
+           "Whether the process of a plugin with isolation: process runs. Pods of the profile wait while it does not.",
+           std::move(up));
+  page.add(MetricKind::counter, "berth_isolated_plugin_failures_total",
+           "How often the process of an isolated plugin has ended, hung or given an answer that cannot be right.",
+           std::move(failures));
+  page.add(MetricKind::counter, "berth_isolated_plugin_restarts_total",
+           "How often the process of an isolated plugin was started again and had loaded the plugin.",
+           std::move(restarts));
+}
+
 void add_own(MetricPage& page, const LivePagesParts& parts) {
   const LiveViews& live = parts.live;
   const binding::BindingCounts bindings = live.bindings.counts();
@@ -250,6 +273,7 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
   page.add(MetricKind::gauge, "berth_plugin_reuse_stopped",
            "Plugins whose answers are not reused any more, because they depend on more than the plugin declares.",
            std::move(stopped));
+  add_isolated(page, live.framework);
   page.add_one(MetricKind::gauge, "berth_cycle_age_seconds",
                "For how long the current scheduling cycle has been running; 0 between cycles.",
                static_cast<double>(live.cycle_age_ns()) * 1e-9);

@@ -5,6 +5,8 @@
 #include "base/product.hpp"
 #include "framework/services/gates_service.hpp"
 #include "framework/services/service_tables.hpp"
+#include "isolation/description.hpp"
+#include "isolation/isolated_library.hpp"
 #include "preemption/preemption.hpp"
 
 namespace berth::app {
@@ -39,7 +41,37 @@ std::vector<framework::PluginSource> PluginLibrary::sources() const {
   return sources;
 }
 
-PluginLibrary load_plugins(const config::RawConfiguration& raw, const std::string& plugin_dir, ConfiguredBy by) {
+namespace {
+
+/// Files that are no plugins and were pinned for the sake of those that need them.
+std::vector<std::pair<std::string, std::string>> companions_of(const loader::LoadRequest& request) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const loader::PluginPin& pin : request.files)
+    if (std::filesystem::path(pin.file).extension() != ".so") out.emplace_back(pin.file, pin.sha256);
+  return out;
+}
+
+Result<loader::IsolatedLibraryEntry> isolate(const loader::IsolatedFile& file, const config::RawConfiguration& raw,
+                                             const loader::LoadRequest& request, const std::string& berth) {
+  isolation::PluginProgram program{
+      file.directory, file.file, file.sha256, {}, companions_of(request), request.allow_draft_interfaces};
+  for (const loader::PluginNote& note : file.notes) {
+    if (std::string why = isolation::beyond_isolation(note.plugin, note.points, note.services); !why.empty())
+      return Error{std::move(why)};
+    program.plugins.push_back(note.plugin);
+  }
+  isolation::IsolationLimits limits;
+  const auto place = static_cast<std::size_t>(file.pin - request.files.data());
+  limits.call_ns = raw.values.plugins.files[place].call_timeout_ns;
+  auto opened = isolation::IsolatedLibrary::open(program, limits, berth);
+  if (!opened.ok()) return opened.error();
+  return loader::IsolatedLibraryEntry{(*opened)->entry(), *opened};
+}
+
+}  // namespace
+
+PluginLibrary load_plugins(const config::RawConfiguration& raw, const std::string& plugin_dir, ConfiguredBy by,
+                           const std::string& berth) {
   loader::PluginDirectoryChoice choice = loader::PluginDirectoryChoice::of_this_process();
   choice.flag = plugin_dir;
   if (by == ConfiguredBy::user) choice.configured = raw.values.plugins.directory;
@@ -49,8 +81,9 @@ PluginLibrary load_plugins(const config::RawConfiguration& raw, const std::strin
   for (std::size_t i = 0; i < raw.values.plugins.files.size(); ++i) {
     const config::PluginFile& pin = raw.values.plugins.files[i];
     request.files.push_back({by == ConfiguredBy::user ? pin.file : std::filesystem::path(pin.file).filename().string(),
-                             pin.sha256, fmt::format("{}  plugins.files[{}]", raw.file, i)});
+                             pin.sha256, fmt::format("{}  plugins.files[{}]", raw.file, i), pin.is_isolated});
   }
+  request.isolate = [&](const loader::IsolatedFile& file) { return isolate(file, raw, request, berth); };
   for (const config::NeededPlugin& needed : raw.needed_plugins(config::AbsentPlugins::embedded()))
     request.wanted.push_back({needed.name, needed.where, needed.optional});
   request.strict = raw.values.plugins.strict;

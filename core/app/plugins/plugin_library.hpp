@@ -36,8 +36,9 @@ enum class ConfiguredBy : std::uint8_t { user, others };
 /// Loads the plugins that a configuration names. `plugin_dir` is --plugin-dir, or empty. Of others, the configuration
 /// does not say where plugins are: plugins.directory is not used, and of plugins.files only the names in the directory
 /// and the digests. What refuses files (strict, requireDigest, digests) holds in either case.
+/// Isolated files are started with `berth`, a path; empty: this program, which has to be `berth`.
 PluginLibrary load_plugins(const config::RawConfiguration& raw, const std::string& plugin_dir,
-                           ConfiguredBy by = ConfiguredBy::user);
+                           ConfiguredBy by = ConfiguredBy::user, const std::string& berth = {});
 /// A sentence about the directory that was not used, for a warning; empty when there is none.
 std::string unused_directory_note(const PluginLibrary& plugins, const std::string& source);
 

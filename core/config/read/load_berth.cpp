@@ -13,6 +13,7 @@ namespace berth::config {
 namespace {
 
 constexpr std::size_t k_sha256_digits = 64;
+constexpr std::int64_t k_call_timeout_least_ns = 10'000'000, k_call_timeout_most_ns = 30'000'000'000;
 constexpr std::int64_t k_explain_after_least_ns = 1'000'000'000, k_explain_after_most_ns = 86'400'000'000'000;
 
 bool to_digest(std::string& text) {
@@ -24,16 +25,22 @@ bool to_digest(std::string& text) {
   return true;
 }
 
-/// Fields that the format reserves for running a plugin in a process of its own.
-void read_isolation(Fields& fields, const Source& source) {
+/// Whether the file's code runs in a process of its own, and how long its calls may take there.
+void read_isolation(Fields& fields, const Source& source, PluginFile& out) {
   std::string isolation = "none";
   fields.read("isolation", isolation);
-  if (isolation != "none")
-    source.report(fields.place_of("isolation"), fmt::format("Unsupported value: \"{}\"", isolation),
-                  "this berth runs plugins inside its own process only: leave it out or write \"none\"");
-  for (const std::string_view key : {"onCrash", "createTimeout"})
-    if (fields.any(key) != nullptr)
-      source.report(fields.place_of(key), "is not supported yet", "leave it out: a plugin that crashes ends berth");
+  out.is_isolated = isolation == "process";
+  if (!out.is_isolated && isolation != "none")
+    source.report(fields.place_of("isolation"), "Unsupported value: " + quoted(isolation),
+                  "supported values: \"none\", \"process\"");
+  if (fields.read_duration("callTimeout", out.call_timeout_ns)) {
+    if (out.call_timeout_ns < k_call_timeout_least_ns || out.call_timeout_ns > k_call_timeout_most_ns)
+      source.report(fields.place_of("callTimeout"), "Invalid value: " + quoted(format_duration(out.call_timeout_ns)),
+                    "from \"10ms\" to \"30s\"");
+    else if (!out.is_isolated)
+      source.report(fields.place_of("callTimeout"), "has no effect without isolation: process",
+                    "calls inside berth's own process cannot be given up");
+  }
 }
 
 void read_files(Fields& plugins, const Source& source, PluginLoading& out) {
@@ -46,7 +53,7 @@ void read_files(Fields& plugins, const Source& source, PluginLoading& out) {
     file.where = source.where(fields.place());
     fields.read("file", file.file);
     const bool has_digest = fields.read("sha256", file.sha256);
-    read_isolation(fields, source);
+    read_isolation(fields, source, file);
     if (file.file.empty())
       source.report(fields.place_of("file"), "Required value", "the path of a plugin file, relative to the directory");
     else if (!seen.insert(file.file).second)

@@ -37,6 +37,7 @@ ARROWS = {
     "access": {"base", "observe", "text", "net", "cluster", "serving"},
     "report": {"base", "text", "model", "config", "cache", "queue", "cycle", "loader/findings.hpp"},
     "loader": {"base", "observe"},
+    "isolation": {"base", "observe", "confine", "cache/snapshot.hpp", "framework", "loader"},
 }
 # What the code of a folder of core/app may include of the others; main.cpp includes what it needs.
 APP_ARROWS = {
@@ -54,7 +55,7 @@ APP_ARROWS = {
 # Files that the map names for one task at most.
 TASK_FILES_MAX = 3
 # The plugin ABI is for those that talk to plugins.
-SDK_READERS = {"framework", "preemption", "loader", "app"}
+SDK_READERS = {"framework", "preemption", "loader", "isolation", "app"}
 
 # Third-party headers that belong to one place: prefix of the include -> who may have it, and what the others do.
 OWNED = {
@@ -235,7 +236,7 @@ def shown(folder, folders):
     if folder == "app":
         return "everything"
     allowed = ARROWS.get(folder, set())
-    names = [f for f in ARROWS if f in allowed and f in folders]
+    names = [f for f in ARROWS if f in allowed and f in folders | {"loader"}]
     headers = sorted(a for a in allowed if "/" in a and a.split("/")[0] in folders | {"loader"})
     if folder == "framework":
         return ", ".join(names + ["the snapshot of cache", "cluster/cluster_writer.hpp"])

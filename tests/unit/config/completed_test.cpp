@@ -56,7 +56,7 @@ plugins:
   directory: /p
   strict: true
   verdictReuse: verify
-  files: [{file: a.so, sha256: 0123456789012345678901234567890123456789012345678901234567890123}]
+  files: [{file: a.so, sha256: 0123456789012345678901234567890123456789012345678901234567890123, isolation: process, callTimeout: 250ms}]
 explainAfter: 5m30s
 legacy: {search: v1.16, seed: -5, queue: v1.16, alwaysCheckAllPredicates: true, maxNodeScore: 10}
 )"),

@@ -170,10 +170,13 @@ const Refusal k_berth_refusals[] = {
      "f:3:19: plugins.strict: is true, but `files` lists nothing, so that no plugin could load (list the plugin files, "
      "or "
      "leave strict out)"},
-    {"isolation", "plugins: {files: [{file: a.so, isolation: process}]}",
-     "f:3:43: plugins.files[0].isolation: Unsupported value: \"process\" (this berth runs plugins inside its own "
-     "process "
-     "only: leave it out or write \"none\")"},
+    {"isolation", "plugins: {files: [{file: a.so, isolation: container}]}",
+     R"(f:3:43: plugins.files[0].isolation: Unsupported value: "container" (supported values: "none", "process"))"},
+    {"call_timeout_too_long", "plugins: {files: [{file: a.so, isolation: process, callTimeout: 1m}]}",
+     R"(f:3:65: plugins.files[0].callTimeout: Invalid value: "1m0s" (from "10ms" to "30s"))"},
+    {"call_timeout_of_no_process", "plugins: {files: [{file: a.so, callTimeout: 2s}]}",
+     "f:3:45: plugins.files[0].callTimeout: has no effect without isolation: process (calls inside berth's own process "
+     "cannot be given up)"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Load, RefusedBerth, testing::ValuesIn(k_berth_refusals),
@@ -291,6 +294,20 @@ TEST(Load, TakesTwoDocumentsInEitherOrder) {
     EXPECT_EQ(loaded.raw.values.plugins.directory, "/p");
     EXPECT_EQ(loaded.raw.values.plugins.verdict_reuse, VerdictReuse::off);
   }
+}
+
+TEST(Load, TakesIsolationOfAFile) {
+  const auto loaded =
+      load_text(berth_configuration("plugins: {files: [{file: a.so, isolation: process, callTimeout: 250ms}, {file: "
+                                    "b.so, isolation: process}, {file: "
+                                    "c.so, isolation: none}, {file: d.so}]}"));
+  EXPECT_EQ(loaded.problems, "");
+  const auto& files = loaded.raw.values.plugins.files;
+  ASSERT_EQ(files.size(), 4u);
+  EXPECT_TRUE(files[0].is_isolated && files[1].is_isolated);
+  EXPECT_EQ(files[0].call_timeout_ns, 250'000'000);
+  EXPECT_EQ(files[1].call_timeout_ns, 1'000'000'000);
+  EXPECT_FALSE(files[2].is_isolated || files[3].is_isolated);
 }
 
 TEST(Load, TakesABerthConfigurationAlone) {
