@@ -47,9 +47,12 @@ CauseSearch::CauseSearch(scheduler::Scheduler& scheduler, const Clock& clock, co
 std::string CauseSearch::find(std::int64_t end_ns, std::size_t& tried_in_vain) {
   static constexpr std::array<Cause, 3> k_likely{&CauseSearch::before_in_queue, &CauseSearch::with_others_at_once,
                                                  &CauseSearch::with_others_step_by_step};
-  static constexpr std::array<Cause, 6> k_rare{
-      &CauseSearch::at_a_moment,       &CauseSearch::before_an_end,      &CauseSearch::with_others_of_its_domain,
-      &CauseSearch::with_others_alike, &CauseSearch::with_affine_others, &CauseSearch::with_any_others};
+  static constexpr std::array<Cause, 6> k_rare{&CauseSearch::at_a_moment,
+                                               &CauseSearch::before_an_end,
+                                               &CauseSearch::with_others_alike,
+                                               &CauseSearch::with_affine_others,
+                                               &CauseSearch::with_others_of_its_domain,
+                                               &CauseSearch::with_any_others};
   end_ns_ = end_ns;
   is_cut_short_ = false;
   // Nominations are as they are now; the other scheduler had those of its own memory.

@@ -26,11 +26,12 @@ namespace berth::app {
 ///           other on the nodes that are better, first on all of them at once, then on the best alone, up to k_steps_max
 ///           times, since the other scheduler knows of a binding before it is written, leaving out nodes to which others
 ///           were nominated then; as the cluster was at k_moments_max moments around it; with the pods that had not ended
-///           yet at one of k_ends_max moments before; with what came and went in the domains of the node's labels in its
-///           favour, in the shortest of k_domain_windows_ns that is enough; with or without single pods, one after the other, each time the
+///           yet at one of k_ends_max moments before; with or without single pods, one after the other, each time the
 ///           one that brings the node nearest to the best: of k_alike_max with its labels, which count for spread and
-///           affinity, or that went to its node, of k_affine_max that have affinity of their own, and of k_any_max of
-///           any kind. All of that also without what is kept for nominated pods, of which nothing is known for that time.
+///           affinity, or that went to its node, and of k_affine_max that have affinity of their own; with what came and went
+///           in the domains of the node's labels in its favour, in the shortest of k_domain_windows_ns that is enough; with
+///           or without single pods of k_any_max of any kind. All of that also without what is kept for nominated pods, of
+///           which nothing is known for that time.
 /// Threads:  those of the scheduler's owner; the cluster stands still meanwhile.
 /// Lifetime: all that is given outlives it.
 class CauseSearch {
