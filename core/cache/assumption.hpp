@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "cache/node_row.hpp"
 #include "model/pod.hpp"
@@ -41,14 +42,22 @@ class Assumption {
 
  private:
   friend class ClusterCache;
-  Assumption(ClusterCache& cache, model::PodPtr pod, Symbol node_name, Slot slot, PodHandle handle, Assume how)
-      : cache_(&cache), pod_(std::move(pod)), node_name_(node_name), slot_(slot), handle_(handle), how_(how) {}
+  Assumption(ClusterCache& cache, model::PodPtr pod, Symbol node_name, Slot slot, PodHandle handle, Assume how,
+             std::vector<model::HostPort> shared_ports)
+      : cache_(&cache),
+        pod_(std::move(pod)),
+        node_name_(node_name),
+        slot_(slot),
+        handle_(handle),
+        how_(how),
+        shared_ports_(std::move(shared_ports)) {}
   ClusterCache* cache_ = nullptr;
   model::PodPtr pod_;
   Symbol node_name_ = 0;
   Slot slot_ = 0;
   PodHandle handle_ = 0;
   Assume how_ = Assume::decided;
+  std::vector<model::HostPort> shared_ports_;  // of a pod that is tried where another that has them is to go
 };
 
 }  // namespace berth::cache

@@ -18,12 +18,14 @@ Assumption& Assumption::operator=(Assumption&& other) noexcept {
   slot_ = other.slot_;
   handle_ = other.handle_;
   how_ = other.how_;
+  shared_ports_ = std::move(other.shared_ports_);
   return *this;
 }
 
 void Assumption::decide() noexcept {
   if (cache_ == nullptr || how_ == Assume::decided) return;
   how_ = Assume::decided;
+  shared_ports_.clear();
   const Lock lock(cache_->mutex_);
   cache_->mark_changed(slot_);
 }
@@ -33,7 +35,9 @@ void Assumption::forget() noexcept {
     const Lock lock(cache->mutex_);
     // The watch may have replaced or removed it: only the very pod that was assumed is taken away.
     const auto it = cache->by_uid_.find(pod_->uid);
-    if (it != cache->by_uid_.end() && *it == handle_ && cache->pods_[handle_].assumed) cache->forget(handle_, how_);
+    if (it == cache->by_uid_.end() || *it != handle_ || !cache->pods_[handle_].assumed) return;
+    cache->forget(handle_, how_);
+    for (const model::HostPort& port : shared_ports_) cache->keep_port(slot_, port);
   }
 }
 
@@ -277,15 +281,25 @@ Result<Assumption> ClusterCache::assume(model::PodPtr pod, Symbol node_name, Ass
     return Error{fmt::format("pod {}({}) is in the cache, so can't be assumed", pod->uid, pod->key())};
   const Slot slot = slot_for(node_name);
   model::PodPtr kept = pod;
+  std::vector<model::HostPort> shared;
+  if (how == Assume::tried) shared = shared_ports(rows_[slot], *kept);
   place(std::move(pod), slot, true, how);
   const PodHandle handle = *by_uid_.find(kept->uid);
-  return Assumption(*this, std::move(kept), node_name, slot, handle, how);
+  return Assumption(*this, std::move(kept), node_name, slot, handle, how, std::move(shared));
 }
 
 void ClusterCache::forget(PodHandle handle, Assume how) noexcept {
   if (observer_ != nullptr) observer_->pod_given_back(*pods_[handle].pod);
   displace(handle, how);
   ++removals_;  // the next removal may refresh; this one must not fail
+}
+
+/// Upstream tries a pod in the snapshot alone: the ports of the node's own pods stay theirs in the cache.
+void ClusterCache::keep_port(Slot slot, const model::HostPort& port) {
+  for (const PodHandle handle : rows_[slot].pods) {
+    const auto& ports = pods_[handle].pod->spec->host_ports;
+    if (std::find(ports.begin(), ports.end(), port) != ports.end()) return put_port(rows_[slot], port);
+  }
 }
 
 const ClusterCache::PodEntry* ClusterCache::entry_of(const model::Uid& uid) const {

@@ -144,6 +144,7 @@ class ClusterCache {
   enum class Presence : std::uint8_t { vacant, ghost, node };
 
   void forget(PodHandle handle, Assume how) noexcept REQUIRES(mutex_);
+  void keep_port(Slot slot, const model::HostPort& port) REQUIRES(mutex_);
   Slot slot_for(Symbol name) REQUIRES(mutex_);
   /// The next snapshot takes the row.
   void mark_dirty(Slot slot) REQUIRES(mutex_);

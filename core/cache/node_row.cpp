@@ -87,6 +87,19 @@ void add_unoffered(NodeRow& row, std::vector<NamedAmount>& amounts, int sign) {
 
 }  // namespace
 
+std::vector<model::HostPort> shared_ports(const NodeRow& row, const model::Pod& pod) {
+  std::vector<model::HostPort> shared;
+  for (const model::HostPort& port : pod.spec->host_ports)
+    if (std::binary_search(row.ports.begin(), row.ports.end(), port, before)) shared.push_back(port);
+  return shared;
+}
+
+void put_port(NodeRow& row, const model::HostPort& port) {
+  const auto at = std::lower_bound(row.ports.begin(), row.ports.end(), port, before);
+  if (at == row.ports.end() || *at != port) row.ports.insert(at, port);
+  row.lists_changed = true;
+}
+
 void charge_amounts(NodeRow& row, const model::Pod& pod, const ResourceTable& resources, int sign) {
   const model::PodRequests& requests = pod.requests;
   const auto& asked = requests.resources;

@@ -97,6 +97,10 @@ void charge(NodeRow& row, const model::Pod& pod, const ResourceTable& resources,
 /// each of them. For the cache.
 void charge_amounts(NodeRow& row, const model::Pod& pod, const ResourceTable& resources, int sign);
 
+/// Ports of the pod that the row has already.
+std::vector<model::HostPort> shared_ports(const NodeRow& row, const model::Pod& pod);
+void put_port(NodeRow& row, const model::HostPort& port);
+
 /// Nodes offer the resource from now on, as that number: what pods asked for of it moves there. True when there was
 /// some.
 bool number_resource(NodeRow& row, Symbol name, ResourceIndex number);

@@ -152,6 +152,26 @@ TEST(UsedPorts, AreASetWithoutCounts) {
   EXPECT_EQ(f.row("n").port_set, 0u) << "one of two users leaving frees the port";
 }
 
+TEST(CachedPods, KeepTheirPortsWhenAPodThatWasTriedInTheirPlaceGoes) {
+  CacheFixture f;
+  f.add_node("n");
+  const auto with_port = [&](const std::string& name, const std::string& node) {
+    auto pod = f.make_pod(name, node);
+    pod->spec.edit().host_ports = {{f.symbols.intern("0.0.0.0"), f.symbols.intern("TCP"), 8080, 1}};
+    return pod;
+  };
+  f.add_pod(with_port("victim", "n"));
+  { const Assumption tried = f.assume(with_port("p", ""), "n", Assume::tried); }
+  f.refresh();
+  EXPECT_EQ(f.cache.lists().ports.members(f.row("n").port_set).size(), 1u) << "the victim has it still";
+  {
+    const Assumption tried = f.assume(with_port("p", ""), "n", Assume::tried);
+    f.remove_pod("victim");
+  }
+  f.refresh();
+  EXPECT_EQ(f.row("n").port_set, 0u) << "no pod has it";
+}
+
 TEST(AssumedPods, GiveTheirResourcesBackWhenDropped) {
   CacheFixture f;
   f.add_node("n");
