@@ -24,7 +24,7 @@
 //! assert_eq!(attempt.filter().unwrap(), [Answer::Passes, Answer::Unschedulable("crowded".into())]);
 //! ```
 //!
-//! It has the services log, intern, clock, executor, epoch, reasons, pods, dry_run, preemption, groups, labels, objects, assume, object_writes,
+//! It has the services log, intern, clock, executor, epoch, reasons, pods, pod_index, dry_run, preemption, groups, labels, objects, assume, object_writes,
 //! shared and debug_pages; of pods names, labels, requests, priority, placement, status and group. What fits on a node is told there by resources
 //! alone. For what it does not have, a plugin of any language is tested with the test kit of C++, or with `berth plugin verify` and
 //! `berth simulate`.
@@ -39,6 +39,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 mod cluster;
 mod domains;
+mod index;
 mod objects;
 mod requests;
 pub use cluster::{Nominates, PostFiltered};
@@ -347,6 +348,9 @@ unsafe extern "C" fn service(_: *mut c_void, id: *const c_char) -> *const c_void
         b"berth.labels/1" => &domains::LABELS as *const _ as *const c_void,
         b"berth.objects/1" => &objects::OBJECTS as *const _ as *const c_void,
         b"berth.assume/1" => &objects::ASSUME as *const _ as *const c_void,
+        b"berth.pod_index/1" => &index::POD_INDEX as *const _ as *const c_void,
+        b"berth.queue_control/1" => &index::QUEUE_CONTROL as *const _ as *const c_void,
+        b"berth.writes/1" => &index::WRITES as *const _ as *const c_void,
         b"berth.pods/1" => &cluster::PODS as *const _ as *const c_void,
         b"berth.dry_run/1" => &cluster::DRY_RUN as *const _ as *const c_void,
         b"berth.preemption/1" => &cluster::PREEMPTION as *const _ as *const c_void,
@@ -485,7 +489,7 @@ impl Policy {
         let points = unsafe { crate::abi::slice(self.plugin.points, u64::from(self.plugin.point_count)) };
         points.iter().map(|point| unsafe { CStr::from_ptr(point.id) }.to_string_lossy().into_owned()).collect()
     }
-    /// Lines of its log so far.
+    /// Lines of its log so far; what it asked of queue_control and writes is there, too.
     pub fn log(&self) -> Vec<String> {
         self.host.memory().log.clone()
     }

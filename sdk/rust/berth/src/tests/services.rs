@@ -494,3 +494,51 @@ fn an_assumption_is_shown_until_it_is_forgotten_or_overtaken() {
     put(2);
     assert_eq!(said(1), "OutOfSync: 2 red of 2 red");
 }
+
+// --- pods by labels, requests without an answer ---
+
+struct Indexes {
+    index: PodIndex,
+    intern: Intern,
+    queue: QueueControl,
+    writes: Writes,
+}
+policy!(Indexes, |setup| {
+    Ok(Indexes { index: setup.service()?, intern: setup.service()?, queue: setup.service()?, writes: setup.service()? })
+});
+impl Permit for Indexes {
+    fn permit(&self, cycle: &Cycle<'_>, _: Slot) -> Result<Verdict, Error> {
+        let mut said = Vec::new();
+        self.index.each(cycle, Shapes::All, self.intern.id("shop")?, |shape| {
+            let labels: Vec<_> = shape.labels().iter().map(|label| self.intern.text(label.value).unwrap()).collect();
+            said.push(format!("{} {:?}", labels.join(","), shape.nodes().collect::<Vec<_>>()));
+            assert!(shape.affinity().is_none() && !shape.is_terminating());
+            said.len() < 2
+        })?;
+        said.push(format!("{} shapes", self.index.count(cycle, Shapes::All)?));
+        let found = self.index.shape(cycle, 1, |shape| said.push(format!("{} of {}", shape.number(), shape.incarnation())))?;
+        assert!(found && !self.index.shape(cycle, 99, |_| panic!("no such shape"))?);
+        self.queue.activate_class(7)?;
+        self.writes.patch_object("core/v1/persistentvolumes", "", "pv", "{}", |answer| assert_eq!(answer, Ok(())))?;
+        let refused = self.writes.patch_object("core/v1/persistentvolumes", "", "", "{}", |_| panic!("not taken")).unwrap_err();
+        said.push(refused.to_string());
+        Ok(Verdict::unschedulable(said.join("; ")))
+    }
+}
+
+#[test]
+fn pods_are_visited_by_their_labels_and_requests_reach_the_host() {
+    let policy = Policy::new(describe!(Indexes), "").unwrap();
+    let of = |name: &str, namespace: &str, app: &str| PodSpec {
+        namespace: namespace.into(),
+        labels: vec![("app".into(), app.into())],
+        ..pod(name, 0, 0)
+    };
+    let nodes = [
+        node("n", &[of("1", "shop", "web"), of("2", "shop", "web"), of("3", "other", "web")]),
+        node("m", &[of("4", "shop", "web"), of("5", "shop", "db"), of("6", "shop", "unseen")]),
+    ];
+    let said = policy.attempt(&PodSpec::default(), &nodes).permit(0).unwrap_err().1;
+    assert_eq!(said, "web [(0, 2), (1, 1)]; db [(1, 1)]; 4 shapes; 1 of 2; the host did not take the write: code 18");
+    assert_eq!(policy.log(), ["activate class 7", "patch core/v1/persistentvolumes /pv {}"]);
+}
