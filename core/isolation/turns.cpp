@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <limits>
 
@@ -14,6 +15,7 @@ namespace berth::isolation {
 namespace {
 
 constexpr std::int64_t k_spin_ns = 50'000;
+constexpr std::int64_t k_spin_least_ns = 4'000;
 constexpr std::int64_t k_second_ns = 1'000'000'000;
 constexpr int k_looks_per_time = 32;
 
@@ -36,6 +38,10 @@ void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, limit, nullptr, 0);
 }
 
+/// Where other work keeps the processors busy the other side does not run while this one spins, and who sleeps is let run
+/// sooner: after a wait that was too long this thread spins for less, and after a short one for longer again.
+thread_local std::int64_t t_spin_ns = k_spin_ns;
+
 }  // namespace
 
 std::int64_t now_ns() noexcept {
@@ -52,16 +58,20 @@ std::int64_t spin_ns() noexcept {
 std::uint32_t await_turn(Turn turn, std::uint32_t was, std::int64_t until_ns) noexcept {
   std::uint32_t number = turn.number.load(std::memory_order_acquire);
   if (number != was) return number;
-  if (const std::int64_t spin = spin_ns(); spin != 0) {
+  if (const std::int64_t spin = std::min(spin_ns(), t_spin_ns); spin != 0) {
     const std::int64_t spin_until_ns = now_ns() + spin;
     do {
       for (int i = 0; i < k_looks_per_time; ++i) {
         number = turn.number.load(std::memory_order_acquire);
-        if (number != was) return number;
+        if (number != was) {
+          t_spin_ns = std::min(2 * t_spin_ns, k_spin_ns);
+          return number;
+        }
         pause_briefly();
       }
     } while (now_ns() < spin_until_ns);
   }
+  t_spin_ns = std::max(t_spin_ns / 2, k_spin_least_ns);
   turn.sleeps.store(1, std::memory_order_seq_cst);
   number = turn.number.load(std::memory_order_seq_cst);
   if (number == was) {

@@ -156,6 +156,32 @@ TEST(IsolatedPlugin, IsMissedWhenItIsEndedFromOutside) {
             "its process gave no answer within 200 ms in filter; started again in 2s");
 }
 
+TEST(IsolatedPlugin, HintsAsInThisProcess) {
+  IsolationFixture f;
+  const PluginInstance* const there = f.isolated();
+  const PluginInstance* const here = f.here();
+  const auto small = f.pod_that(Deed::none, 1000), large = f.pod_that(Deed::none, 5000);
+  const auto other = f.make_pod("other", "", 1000);
+  const std::vector<const model::Pod*> pods{small.get(), large.get(), other.get()};
+  model::EventObjects objects;
+  objects.new_node = f.make_node("new");
+  framework::HintCalls calls;
+  const auto ask = [&](const PluginInstance& plugin) {
+    std::uint64_t queue = 0;
+    EXPECT_TRUE(calls.ask(plugin, 0, {}, objects, pods, &queue));
+    return queue;
+  };
+  EXPECT_EQ(ask(*there), 0b001u);
+  EXPECT_EQ(ask(*here), 0b001u);
+  // One that fails queues all of them.
+  const auto bad = f.pod_that(Deed::crash);
+  const std::vector<const model::Pod*> more{bad.get(), large.get()};
+  std::uint64_t queue = 0;
+  EXPECT_FALSE(calls.ask(*there, 0, {}, objects, more, &queue));
+  EXPECT_EQ(queue, 0b11u);
+  EXPECT_EQ(f.state().failure, "its process ended with signal 11 (Segmentation fault) in hint");
+}
+
 TEST(IsolatedPlugin, KnowsNoStateOfAProcessThatIsGone) {
   IsolationFixture f;
   const PluginInstance& plugin = *f.isolated();

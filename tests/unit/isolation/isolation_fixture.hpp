@@ -10,6 +10,7 @@
 #include "framework/plugin_call.hpp"
 #include "framework/points/filter.hpp"
 #include "framework/points/pre_filter.hpp"
+#include "framework/points/requeue.hpp"
 #include "framework/points/score.hpp"
 #include "isolation/isolated_library.hpp"
 #include "isolation/isolated_plugin.hpp"

@@ -190,6 +190,20 @@ berth_code score(void* self, const berth_cycle_v1* cycle, const berth_node_block
   return BERTH_OK;
 }
 
+/// A node with room for the pod is worth another attempt.
+berth_code hint(void* self, const berth_event_v1* event, const berth_pod_v1* const* pods, std::uint32_t count,
+                std::uint64_t* queue, berth_note_v1*) {
+  const Policy& policy = *static_cast<Policy*>(self);
+  if (event->new_node == nullptr) return BERTH_ERROR;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    misbehave(static_cast<Deed>(pods[i]->priority), event->new_node);
+    const bool is_other = std::string_view(pods[i]->name.ptr, pods[i]->name.len) == "other";
+    const auto* const free_cpu = static_cast<const std::int64_t*>(event->new_node->columns[policy.free_cpu]);
+    if (!is_other && free_cpu[0] >= pods[i]->requests[0]) queue[i >> 6] |= std::uint64_t{1} << (i & 63);
+  }
+  return BERTH_OK;
+}
+
 berth_code create(const berth_host_v1* host, const berth_binder_v1* binder, berth_str args, void** self,
                   berth_note_v1* note) {
   if (std::string_view(args.ptr, args.len).find("refuse") != std::string_view::npos) {
@@ -217,8 +231,12 @@ constexpr berth_filter_ops_v1 k_filter{sizeof(berth_filter_ops_v1), 0, &filter, 
 constexpr berth_score_ops_v1 k_score{sizeof(berth_score_ops_v1), BERTH_NORM_MINMAX, &score, nullptr, 0, 0};
 constexpr berth_prepare_ops_v1 k_prepare{
     sizeof(berth_prepare_ops_v1), 0, &pre_filter, nullptr, nullptr, &state_free, nullptr, nullptr};
-constexpr berth_point_v1 k_points[] = {
-    {"berth.filter/1", &k_filter}, {"berth.score/1", &k_score}, {"berth.prepare/1", &k_prepare}};
+constexpr berth_interest_v1 k_interests[] = {{BERTH_KIND_NODE, BERTH_ACTION_ADD, 0, 1}};
+constexpr berth_requeue_ops_v1 k_requeue{sizeof(berth_requeue_ops_v1), 1, k_interests, &hint};
+constexpr berth_point_v1 k_points[] = {{"berth.filter/1", &k_filter},
+                                       {"berth.score/1", &k_score},
+                                       {"berth.prepare/1", &k_prepare},
+                                       {"berth.requeue/1", &k_requeue}};
 constexpr berth_reason_text_v1 k_reasons[] = {
     {"", ""}, {"node(s) are in a bad zone", "BadZone"}, {"node(s) have too little cpu", "LittleCpu"}};
 constexpr const char* k_services[] = {"berth.sets/1", "berth.intern/1", "berth.reasons/1"};
@@ -231,7 +249,7 @@ constexpr berth_plugin_v1 k_plugin{sizeof(berth_plugin_v1),
                                    k_points,
                                    k_reasons,
                                    k_services,
-                                   3,
+                                   4,
                                    3,
                                    3,
                                    BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE,
@@ -247,4 +265,5 @@ extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v1() { retur
 BERTH_NOTE(
     tried,
     "plugin=example.com/Tried\0version=1.0.0\0points=berth.filter/1\0points=berth.score/1\0points=berth.prepare/1\0"
+    "points=berth.requeue/1\0"
     "service=berth.sets/1\0service=berth.intern/1\0service=berth.reasons/1\0")
