@@ -143,18 +143,20 @@ std::string CauseSearch::with_others_of_its_domain() {
 std::vector<char> CauseSearch::inside_domain(const model::Label& label) {
   const auto near = rewound_.near();
   std::vector<char> inside(near.size());
-  std::size_t count = 0, other_nodes = 0;
+  bool has_other_nodes = false, has_outside = false;
   scheduler_.inspect([&](const cache::Snapshot& snapshot) {
-    for (std::size_t i = 0; i < near.size(); ++i) {
-      const cache::Slot slot = near[i].node;
+    const auto is_inside = [&](cache::Slot slot) {
       const model::Node* const node = slot == cache::k_no_slot ? nullptr : snapshot.row(slot).node.get();
-      if (node == nullptr || std::find(node->labels.begin(), node->labels.end(), label) == node->labels.end()) continue;
-      inside[i] = 1;
-      ++count;
-      other_nodes += slot != node_ ? 1 : 0;
+      return node != nullptr && std::find(node->labels.begin(), node->labels.end(), label) != node->labels.end();
+    };
+    for (cache::Slot slot = 0; slot < snapshot.slot_count() && !has_other_nodes; ++slot)
+      has_other_nodes = slot != node_ && is_inside(slot);
+    for (std::size_t i = 0; i < near.size(); ++i) {
+      inside[i] = is_inside(near[i].node) ? 1 : 0;
+      has_outside = has_outside || inside[i] == 0;
     }
   });
-  return count == near.size() || other_nodes == 0 ? std::vector<char>() : inside;
+  return has_other_nodes && has_outside ? inside : std::vector<char>();
 }
 
 std::string CauseSearch::with_others_alike() {

@@ -78,7 +78,8 @@ class CauseSearch {
   std::string with_affine_others();
   std::string with_any_others();
 
-  /// By near(): whether the pod's node has the same value of that label as the chosen one. Empty: all have, or none.
+  /// By near(): whether the pod's node has the same value of that label as the chosen one. Empty: no other node has it, or
+  /// the nodes of all these pods have.
   std::vector<char> inside_domain(const model::Label& label);
   template <typename Condition>
   Undone where(Condition&& condition) const;
